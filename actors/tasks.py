@@ -57,19 +57,19 @@ class NewTask(Struct, frozen=True, kw_only=True):
 
 
 class Tasks:
-    """Tasks of one app. ``hint`` notifies the planner of submissions. Without a ``catalogue``, keys are used as they
+    """Tasks of one app. ``notify`` notifies the planner of submissions. Without a ``catalogue``, keys are used as they
     are given."""
 
     def __init__(
         self,
         ledger: Ledger,
-        hint: Callable[[Sequence[str]], None],
+        notify: Callable[[Sequence[str]], None],
         app: str,
         catalogue: Catalogue | None,
     ) -> None:
         self.app = app
         self._ledger = ledger
-        self._hint = hint
+        self._notify = notify
         self._catalogue = catalogue
         self._known: App | None = catalogue.app(app) if catalogue else None
 
@@ -261,7 +261,7 @@ class Tasks:
 
     def _tell(self, parcels: Iterable[TaskBatch]) -> None:
         if ids := [parcel.submission.require_id() for parcel in parcels]:
-            self._hint(ids)
+            self._notify(ids)
 
 
 def _likeness(task: NewTask) -> tuple[str | None, bytes]:

@@ -172,11 +172,11 @@ def troubles(tx: Tx) -> Troubles:
         if by == By.GROOMER and kind:
             repairs[kind] = repairs.get(kind, 0) + steps
     found = happened(tx)
-    hints = {kind: times for (what, kind), times in found.items() if what == CounterName.REPAIRED}
+    repeated = {kind: times for (what, kind), times in found.items() if what == CounterName.REPAIRED}
     return Troubles(
         lease_losses=repairs.get(Chore.TAKE_LOST, 0),
         refused=found.get((CounterName.REFUSED, ""), 0),
-        repairs=repairs | hints,
+        repairs=repairs | repeated,
     )
 
 

@@ -11,7 +11,7 @@ from sluice.actors.assembly import open_ledger
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.notify_listener import notify_through
-from sluice.ops.bench.contenders.sluice_desk import SubmitterConnections, environment
+from sluice.ops.bench.contenders.sluice_submitter import SubmitterConnections, environment
 from sluice.ops.bench.environment import BenchEnvironment
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import RunTimes, whole
@@ -21,8 +21,8 @@ def embedded(_: str) -> Figures:
     """Run ``flat``, then ``chain-in-one``. ``first_s`` is the time from the request until the first job of ``flat``
     begins.
     """
-    with TemporaryDirectory() as folder, _desk(Path(folder)) as desk:
-        flat, chain = desk.flat(told=_with_the_first), desk.chain()
+    with TemporaryDirectory() as folder, _submitter(Path(folder)) as submitter:
+        flat, chain = submitter.flat(told=_with_the_first), submitter.chain()
         return {**flat, **{figure: chain[figure] for figure in ("hop_ms", "hop_p95_ms")}}
 
 
@@ -31,7 +31,7 @@ def _with_the_first(given: RunTimes) -> Figures:
 
 
 @contextmanager
-def _desk(folder: Path) -> Iterator[SubmitterConnections]:
+def _submitter(folder: Path) -> Iterator[SubmitterConnections]:
     """Start ``sluice up``, warm it up, and yield access to it.
 
     The Postgres server belongs to this process, so it outlives the workers. An empty address in the environment
@@ -44,6 +44,6 @@ def _desk(folder: Path) -> Iterator[SubmitterConnections]:
         open_ledger(Settings(home=home)) as ledger,
         ground.crew([command], {**environment(ground), "SLUICE_HOME": str(home)}) as (crew, marks),
     ):
-        desk = SubmitterConnections(ledger, Client(ledger, partial(notify_through, ledger)), crew, marks)
-        desk.warm_up()
-        yield desk
+        submitter = SubmitterConnections(ledger, Client(ledger, partial(notify_through, ledger)), crew, marks)
+        submitter.warm_up()
+        yield submitter

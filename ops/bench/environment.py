@@ -85,7 +85,9 @@ class BenchConnections(Protocol):
 D = TypeVar("D", bound=BenchConnections)
 
 
-def at_desks(desk_of: Callable[[BenchEnvironment, int], AbstractContextManager[D]]) -> Callable[..., Figures]:
+def at_desks(
+    submitter_of: Callable[[BenchEnvironment, int], AbstractContextManager[D]],
+) -> Callable[..., Figures]:
     """Return a function that runs benchmarks, each with a new ``BenchConnections`` for the given number of
     processes."""
 
@@ -97,8 +99,8 @@ def at_desks(desk_of: Callable[[BenchEnvironment, int], AbstractContextManager[D
         processes: int = PROCESSES,
         told: Callable[[RunTimes], Figures] = whole,
     ) -> Figures:
-        with desk_of(ground, processes) as desk:
-            return measured(desk.crew, desk.marks, jobs, lambda: ask(desk), told)
+        with submitter_of(ground, processes) as submitter:
+            return measured(submitter.crew, submitter.marks, jobs, lambda: ask(submitter), told)
 
     return run
 

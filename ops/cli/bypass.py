@@ -53,23 +53,23 @@ WORK_IDS = "1-3,7"
 _OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
 
 
-def bypass(desk: CommandContext, options: Options) -> int:
+def bypass(context: CommandContext, options: Options) -> int:
     """Run the keys one after another. If a key is interrupted, the keys after it are not started."""
-    assignments = list(_assignments(desk, options))
-    stop, used = Event(), stores(desk.settings)
+    assignments = list(_assignments(context, options))
+    stop, used = Event(), stores(context.settings)
     ended: list[tuple[JobName, Outcome]] = []
     for assignment in assignments:
         if not stop.is_set():
             outcome = _run(assignment, stop, used)
             ended.append((assignment.name, outcome))
-            desk.output.note(*_told(assignment.name, outcome, in_full=not desk.output.as_json))
-    desk.output.answer({"jobs": [_document(name, outcome) for name, outcome in ended]})
+            context.output.note(*_told(assignment.name, outcome, in_full=not context.output.as_json))
+    context.output.answer({"jobs": [_document(name, outcome) for name, outcome in ended]})
     if stop.is_set():
         return INTERRUPTED
     return DONE if all(outcome.ending is Ending.DONE for _, outcome in ended) else FAILED
 
 
-def _assignments(desk: CommandContext, options: Options) -> Iterator[Assignment]:
+def _assignments(context: CommandContext, options: Options) -> Iterator[Assignment]:
     """Yield the runs. BadRequest if any is impossible. No key has been run by then."""
     useless = [
         f"--{word.replace('_', '-')}" for word in _OF_THE_PLANNER if getattr(options, word) is not None
@@ -79,14 +79,14 @@ def _assignments(desk: CommandContext, options: Options) -> Iterator[Assignment]
             f"--bypass does not support {', '.join(useless)}.", advice="Name the keys to run instead."
         )
     submission = submission_of(options)
-    app = desk.catalogue.app(submission.app)
+    app = context.catalogue.app(submission.app)
     if submission.named_keys is None:
         raise BadRequest(
             "--bypass runs only named keys, and no key was named.",
             where=app.name,
             advice=f"Write one, like sluice run --bypass {app.name} {WORK_IDS if app.chunking else app.example_key}",
         )
-    echo = Echo() if desk.output.as_json else _echo()
+    echo = Echo() if context.output.as_json else _echo()
     for key in submission.named_keys:
         yield _assignment(app, key, submission, echo)
 

@@ -23,7 +23,7 @@ class Action(Protocol):
         """Add the command's own options."""
         ...
 
-    def run(self, desk: CommandContext, options: Options) -> int:
+    def run(self, context: CommandContext, options: Options) -> int:
         """Run the command and return its exit code."""
         ...
 

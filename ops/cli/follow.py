@@ -35,15 +35,15 @@ SAY_EVERY_S = 10.0
 _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 
-def watch(desk: CommandContext, installation: Installation, submission: str) -> int:
+def watch(context: CommandContext, installation: Installation, submission: str) -> int:
     """Show the progress of a submission and its outcome. Return the exit code for the shell."""
     looks = _looks(installation, submission)
     try:
-        last = _with_bars(desk, looks) if desk.output.is_interactive else _with_lines(desk, looks)
+        last = _with_bars(context, looks) if context.output.is_interactive else _with_lines(context, looks)
     except KeyboardInterrupt:
-        return _interrupted(desk, installation, submission)
+        return _interrupted(context, installation, submission)
     took = installation.ask(lambda tx: work(tx, last.status.number))
-    desk.output.answer(as_document(last), *summary(last, took))
+    context.output.answer(as_document(last), *summary(last, took))
     return _CODES.get(last.status.state, FAILED)
 
 
@@ -65,38 +65,40 @@ def _look(tx: Tx, submission: str) -> SubmissionProgress:
     return found
 
 
-def _with_bars(desk: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
-    ranks = {name: desk.catalogue.rank(name) for name in desk.catalogue} if desk.settings.apps else {}
+def _with_bars(context: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
+    ranks = (
+        {name: context.catalogue.rank(name) for name in context.catalogue} if context.settings.apps else {}
+    )
     with Bars(ranks) as bars:
         for now in looks:
             bars.show(now)
     return now
 
 
-def _with_lines(desk: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
+def _with_lines(context: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
     said, said_at = "", time.monotonic()
     for now in looks:
         is_time = time.monotonic() - said_at > SAY_EVERY_S
         what = obstacle(now) or (in_words(now.counts) if is_time else "")
         if what and what != said:
-            desk.output.note(Paragraph(what))
+            context.output.note(Paragraph(what))
             said, said_at = what, time.monotonic()
     return now
 
 
-def _interrupted(desk: CommandContext, installation: Installation, submission: str) -> int:
+def _interrupted(context: CommandContext, installation: Installation, submission: str) -> int:
     """Report the interruption. Nothing is lost: running jobs are handed back by their workers, and the submission
     stays.
     """
     now = installation.ask(lambda tx: _look(tx, submission))
-    desk.output.note(
+    context.output.note(
         Paragraph(f"Interrupted. Submission {submission} is kept, and its unfinished jobs will run later."),
         Paragraph(
             f"Continue it with `sluice up --drain`, or stop it with `sluice cancel {submission}`.", indent=2
         ),
     )
-    if desk.output.as_json:
-        desk.output.answer({**as_document(now), "interrupted": True})
+    if context.output.as_json:
+        context.output.answer({**as_document(now), "interrupted": True})
     return INTERRUPTED
 
 

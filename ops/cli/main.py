@@ -60,8 +60,8 @@ def _run(words: Sequence[str], output: Output) -> int:
     arm(settings.failpoint)
     with CommandContext(
         settings, output, verbose=options.verbose, may_make_ledger=options.makes_ledger
-    ) as desk:
-        return action.run(desk, options)
+    ) as context:
+        return action.run(context, options)
 
 
 def _told(error: BaseException) -> SluiceError:

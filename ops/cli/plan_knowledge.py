@@ -21,24 +21,24 @@ from sluice.planner.preview.preview import Preview, preview
 
 
 def known_preview(
-    desk: CommandContext, submission: Submission, now: datetime | None
+    context: CommandContext, submission: Submission, now: datetime | None
 ) -> tuple[Preview, Mapping[str, float], datetime]:
     """Return the plan, the known seconds per job of each of its apps, and the time for which it was planned. Default of
     the time: the ledger's current time.
     """
-    installation = Installation(desk)
+    installation = Installation(context)
 
     def look_up(names: list[JobName]) -> Mapping[JobName, KnownJob]:
         return installation.ask(lambda tx: plans.find_with_ages(tx, names))
 
     at = now or installation.ask(Tx.current_time)
-    found = preview(desk.catalogue, submission, look_up, at)
+    found = preview(context.catalogue, submission, look_up, at)
     apps = sorted({job.name.app for job in found.jobs})
     return found, installation.ask(lambda tx: runtimes.known_s(tx, apps)), at
 
 
 def known_chunks(
-    desk: CommandContext, submission: Submission, selected: Selected, now: datetime | None
+    context: CommandContext, submission: Submission, selected: Selected, now: datetime | None
 ) -> tuple[Chunked, Mapping[str, float], datetime]:
     """Return the plan of a submission about work IDs, the known seconds per job of each app, and the time of the
     plan.
@@ -46,20 +46,20 @@ def known_chunks(
 
     def look(tx: Tx) -> tuple[Chunked, Mapping[str, float], datetime]:
         past = freshness.FreshnessFacts(tx, now or tx.current_time(), number=0)
-        found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
+        found = chunk(context.catalogue, submission, selected.work_ids, selected.kwargs, past)
         apps = sorted({job.name.app for job in found.jobs})
         return found, runtimes.known_s(tx, apps), past.now
 
-    return Installation(desk).ask(look)
+    return Installation(context).ask(look)
 
 
-def known_branch(desk: CommandContext, branch: str) -> Catalogue:
+def known_branch(context: CommandContext, branch: str) -> Catalogue:
     """Return the definitions of a branch."""
-    return Installation(desk).ask(lambda tx: branch_of(tx, branch))
+    return Installation(context).ask(lambda tx: branch_of(tx, branch))
 
 
 def known_partitions(
-    desk: CommandContext, catalogue: Catalogue, submission: Submission, now: datetime | None
+    context: CommandContext, catalogue: Catalogue, submission: Submission, now: datetime | None
 ) -> tuple[Layout, Mapping[str, float], datetime]:
     """Return the plan of a submission about partitions by these definitions, the known seconds per job of each app, and
     the time of the plan.
@@ -70,4 +70,4 @@ def known_partitions(
         apps = [supply.app.name for supply in layout.supplies if supply.app]
         return layout, runtimes.known_s(tx, apps), now or tx.current_time()
 
-    return Installation(desk).ask(look)
+    return Installation(context).ask(look)

@@ -9,7 +9,7 @@ from sluice.actors.settings.settings import Settings
 from sluice.jobs.errors import BadSetting
 from sluice.ops.console.access import TOKEN_CHARS_MIN, AccessControl
 from sluice.ops.console.calls.routes import ROUTES
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.dispatch import Answering
 from sluice.ops.console.files import Files
 from sluice.ops.console.own_token import own_token
@@ -62,12 +62,12 @@ def check_tokens(place: ListenAddress, settings: Settings) -> None:
 
 @contextmanager
 def console(
-    desk: OperatorContext, installation: Installation, place: ListenAddress, gate: AccessControl
+    context: OperatorContext, installation: Installation, place: ListenAddress, gate: AccessControl
 ) -> Iterator[Server]:
     """Answer requests until the block ends. BadSetting if the address cannot be used."""
-    office = Office(desk, installation)
-    office.open()
-    answering = Answering(office, gate, ROUTES, Files())
+    console = ConsoleContext(context, installation)
+    console.open()
+    answering = Answering(console, gate, ROUTES, Files())
     server = Server(place, answering.answer, answering.refuse)
     thread = Thread(target=server.serve_forever, name="sluice-console")
     thread.start()
@@ -75,6 +75,6 @@ def console(
         yield server
     finally:
         server.shutdown()
-        office.streams.close()
+        console.streams.close()
         server.server_close()
         thread.join()

@@ -21,16 +21,16 @@ from sluice.ops.operations.installation import Installation
 T = TypeVar("T")
 
 
-class Office:
+class ConsoleContext:
     """Ledger, client, definitions and caches, for concurrent requests."""
 
-    def __init__(self, desk: OperatorContext, installation: Installation) -> None:
-        self.desk = desk
+    def __init__(self, context: OperatorContext, installation: Installation) -> None:
+        self.context = context
         self.installation = installation
         self.streams = Streams(self.ask, self.overview)
         self.pictures = Pictures()
         self.demand = Recent(self.ask)
-        self.metrics = Metrics(desk, installation)
+        self.metrics = Metrics(context, installation)
 
     def open(self) -> None:
         """Open shared resources now, because several threads may use them at the same time later."""
@@ -39,11 +39,11 @@ class Office:
     @property
     def catalogue(self) -> Catalogue:
         """Current definitions. BadRequest if no definitions were named."""
-        return self.desk.catalogue
+        return self.context.catalogue
 
     @property
     def has_definitions(self) -> bool:
-        return bool(self.desk.settings.apps)
+        return bool(self.context.settings.apps)
 
     def doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Client:
         """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
@@ -68,7 +68,7 @@ class Office:
     def overview(self, tx: Tx) -> Overview:
         if not self.has_definitions:
             return overview(tx, [])
-        definitions = self.desk.definitions
+        definitions = self.context.definitions
         known = definitions.known
         own = OwnDefinitions(since=definitions.since, problem=known.problem)
         return overview(tx, [*definitions.current], own, known)

@@ -12,7 +12,7 @@ from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
 from sluice.jobs.model.request_limits import unfit
 from sluice.ops.console.access import AccessControl, Who
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.files import Files
 from sluice.ops.console.http_message import Request, Response, Unreadable, problem
 from sluice.ops.console.route import CallArguments, NoParameters, Route
@@ -30,8 +30,10 @@ _STRANGER_BYTES_MAX = 8 * 1024
 class Answering:
     """Dispatcher of requests. ``routes`` are all calls."""
 
-    def __init__(self, office: Office, gate: AccessControl, routes: Sequence[Route], files: Files) -> None:
-        self._office = office
+    def __init__(
+        self, console: ConsoleContext, gate: AccessControl, routes: Sequence[Route], files: Files
+    ) -> None:
+        self._console = console
         self._gate = gate
         self._routes = routes
         self._files = files
@@ -83,7 +85,7 @@ class Answering:
                 request=request,
                 gate=self._gate,
             )
-            found = route.call(self._office, asked)
+            found = route.call(self._console, asked)
         except SluiceError as error:
             return problem(_status_of(error, route), error.what, error.advice)
         except Exception:

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from sluice.ops.console.access import AccessControl, Role, Who
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import JSON_TYPE, Request
 
 Q = TypeVar("Q")
@@ -41,7 +41,7 @@ class Route(Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
-    call: Callable[[Office, CallArguments[Any, Any]], Any]
+    call: Callable[[ConsoleContext, CallArguments[Any, Any]], Any]
     summary: str
     answers: Any
     query: Any = NoParameters

@@ -16,10 +16,10 @@ from sluice.ops.text import command
 
 
 def archive_named(
-    desk: OperatorContext, installation: Installation, ledger: Ledger, app: str, keys: Iterable[str]
+    context: OperatorContext, installation: Installation, ledger: Ledger, app: str, keys: Iterable[str]
 ) -> int:
     """Archive all of these jobs or none. Return how many. BadRequest if a job needs no collection or has not ended."""
-    meant = dict(meant_job(desk, installation, app, key) for key in keys)
+    meant = dict(meant_job(context, installation, app, key) for key in keys)
 
     def work(tx: Tx) -> int:
         archived = {*managed_tasks.archive_named(tx, [*meant])}

@@ -22,10 +22,10 @@ class Stopped(NamedTuple):
 
 
 def cancel_job(
-    desk: OperatorContext, installation: Installation, client: Client, app: str, key: str
+    context: OperatorContext, installation: Installation, client: Client, app: str, key: str
 ) -> Stopped:
     """Cancel a job. BadRequest if nothing of it is left to cancel."""
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     stopped = len(client.cancel_job(name))
     undone = 0 if stopped else installation.ask(lambda tx: undone_first(tx, name))
     if not stopped and not undone:

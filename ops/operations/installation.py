@@ -37,47 +37,49 @@ class Installation:
     """
 
     def __init__(
-        self, desk: OperatorContext, *, works: bool = False, beside: "Installation | None" = None
+        self, context: OperatorContext, *, works: bool = False, beside: "Installation | None" = None
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._works = works
         self._beside = beside
 
     @cached_property
     def ledger(self) -> Ledger:
         if self._beside is not None:
-            return self._desk.keep(closing(Ledger(self._beside.ledger.url)))
-        return self._desk.keep(
-            open_ledger(self._desk.settings, steady=self._works, may_make=self._desk.may_make_ledger)
+            return self._context.keep(closing(Ledger(self._beside.ledger.url)))
+        return self._context.keep(
+            open_ledger(self._context.settings, steady=self._works, may_make=self._context.may_make_ledger)
         )
 
     @cached_property
     def ledger_url(self) -> str:
         """Address of the ledger, whatever schema it has."""
-        return self._desk.keep(ledger_address(self._desk.settings, may_make=self._desk.may_make_ledger))
+        return self._context.keep(
+            ledger_address(self._context.settings, may_make=self._context.may_make_ledger)
+        )
 
     @cached_property
     def owner(self) -> InstallationOwner | None:
         """Identity of this installation for brokers. None if its messages never leave the process."""
-        return owner_of(self._desk.settings, self.ledger)
+        return owner_of(self._context.settings, self.ledger)
 
     @cached_property
     def broker(self) -> Broker:
         """Connected broker. Its first use raises ForeignBroker if it belongs to another installation."""
-        return self._desk.keep(connect_broker(self._desk.settings, self.owner))
+        return self._context.keep(connect_broker(self._context.settings, self.owner))
 
     @cached_property
     def client(self) -> Client:
-        definitions = (lambda: self._desk.catalogue) if self._desk.settings.apps else None
-        settings = self._desk.settings
-        self._desk.keep(tracing(settings))
-        tell = self._desk.keep(telling(settings, self.ledger))
+        definitions = (lambda: self._context.catalogue) if self._context.settings.apps else None
+        settings = self._context.settings
+        self._context.keep(tracing(settings))
+        tell = self._context.keep(telling(settings, self.ledger))
         return Client(self.ledger, tell, definitions, within=settings.traceparent)
 
     @property
     def shares_a_broker(self) -> bool:
         """True if messages reach other processes. The in-process broker of another process is out of reach."""
-        return is_shared(self._desk.settings)
+        return is_shared(self._context.settings)
 
     def require_own_broker(self) -> None:
         """Raise ForeignBroker if the broker belongs to another installation. If the broker is out of reach, the check

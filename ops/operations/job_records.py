@@ -10,12 +10,12 @@ from sluice.ops.text import command
 
 
 def dossier_of(
-    desk: OperatorContext, installation: Installation, app: str, key: str, bounds: ReadLimits = ALL
+    context: OperatorContext, installation: Installation, app: str, key: str, bounds: ReadLimits = ALL
 ) -> Dossier:
     """Return the records of a job. BadRequest if it is not in the ledger. If the ledger is out of reach and the
     definitions do not have the job, the error is about the definitions.
     """
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     try:
         found = installation.ask(lambda tx: dossier(tx, name, bounds))
     except Unreachable as error:
@@ -27,11 +27,11 @@ def dossier_of(
     return found
 
 
-def round_of(desk: OperatorContext, installation: Installation, app: str, key: str, claim: int) -> Round:
+def round_of(context: OperatorContext, installation: Installation, app: str, key: str, claim: int) -> Round:
     """Return the round of a job with this claim. BadRequest if the job has had no such claim. If the ledger is out of
     reach and the definitions do not have the job, the error is about the definitions.
     """
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     try:
         found = installation.ask(lambda tx: one_round(tx, name, claim))
     except Unreachable as error:

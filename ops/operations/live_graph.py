@@ -10,9 +10,9 @@ from sluice.ops.operations.resolve_job import meant_job
 from sluice.ops.text import command
 
 
-def live_graph(desk: OperatorContext, installation: Installation, app: str, key: str) -> Graph:
+def live_graph(context: OperatorContext, installation: Installation, app: str, key: str) -> Graph:
     """Return the graph of a job. BadRequest if the job is not in the ledger."""
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     found = installation.ask(lambda tx: kinship(tx, name))
     if found is None:
         raise unknown or BadRequest(

@@ -16,9 +16,9 @@ from sluice.ops.text import command
 NAMED_MAX = 3
 
 
-def ended_job(desk: OperatorContext, installation: Installation, app: str, key: str) -> Ran:
+def ended_job(context: OperatorContext, installation: Installation, app: str, key: str) -> Ran:
     """Return a job that can be run again. BadRequest if it has not ended, or if its halves run in its place."""
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     if unknown:
         raise unknown
     found = installation.ask(lambda tx: submission_progress.of_job(tx, name))

@@ -20,21 +20,21 @@ from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, 
 NAMED_MAX = 3
 
 
-def meant_job(desk: OperatorContext, installation: Installation, app: str, key: str) -> Named:
+def meant_job(context: OperatorContext, installation: Installation, app: str, key: str) -> Named:
     """Return the job with this name. If it does not exist, return the job that makes or made these partitions, if there
     is one. BadRequest if they belong to several jobs, or if some of them landed from elsewhere.
     """
-    named = recorded_job(desk, app, key)
-    found = desk.catalogue.get(named.name.app) if desk.settings.apps and not named.unknown else None
+    named = recorded_job(context, app, key)
+    found = context.catalogue.get(named.name.app) if context.settings.apps and not named.unknown else None
     if found is None or found.partitioning is None or found.unbounded:
         return named
-    return Named(installation.ask(lambda tx: _job(tx, desk, found, named.name)), None)
+    return Named(installation.ask(lambda tx: _job(tx, context, found, named.name)), None)
 
 
-def _job(tx: Tx, desk: OperatorContext, app: App, name: JobName) -> JobName:
+def _job(tx: Tx, context: OperatorContext, app: App, name: JobName) -> JobName:
     if job_details.job(tx, name) is not None:
         return name
-    table = table_of(desk.catalogue, partitioning_of(app).table)
+    table = table_of(context.catalogue, partitioning_of(app).table)
     span = read_key(app, name.key)
     found = makers(tx, TableVersion(table.name, table.version), span, limit=NAMED_MAX + 1)
     if len(found.jobs) > 1 or found.landed:

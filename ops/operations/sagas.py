@@ -13,25 +13,25 @@ from sluice.ops.operations.job_records import dossier_of
 from sluice.ops.text import command
 
 
-def is_saga(desk: OperatorContext, found: Dossier) -> bool:
+def is_saga(context: OperatorContext, found: Dossier) -> bool:
     """Return whether the job is a saga. Its journal decides. Before it has one, the definitions decide, if they are
     loaded.
     """
-    app = desk.catalogue.get(found.job.app) if desk.settings.apps else None
+    app = context.catalogue.get(found.job.app) if context.settings.apps else None
     return not found.flight.is_blank or (app is not None and app.saga is not None)
 
 
 def saga_of(
-    desk: OperatorContext, installation: Installation, app: str, key: str, bounds: ReadLimits = ALL
+    context: OperatorContext, installation: Installation, app: str, key: str, bounds: ReadLimits = ALL
 ) -> Dossier:
     """Return the records of a saga. BadRequest if the job does not exist, or is not known to be a saga."""
-    found = dossier_of(desk, installation, app, key, bounds)
-    if not is_saga(desk, found) and found.job.is_pruned:
+    found = dossier_of(context, installation, app, key, bounds)
+    if not is_saga(context, found) and found.job.is_pruned:
         raise BadRequest(
             f"Whether {found.job.name} is a saga is unknown: {removed(found.job)}.",
             advice="Name the source of its definitions with --apps.",
         )
-    if not is_saga(desk, found):
+    if not is_saga(context, found):
         raise BadRequest(
             f"{found.job.name} is no saga, so it has no steps.",
             advice=f"`{command('show', found.job.name)}` shows its records.",
@@ -39,19 +39,19 @@ def saga_of(
     return found
 
 
-def fatal_saga(desk: OperatorContext, installation: Installation, app: str, key: str) -> Dossier:
+def fatal_saga(context: OperatorContext, installation: Installation, app: str, key: str) -> Dossier:
     """Return the records of a saga in state ``fatal``, which could not be undone. BadRequest for any other job."""
-    found = saga_of(desk, installation, app, key)
+    found = saga_of(context, installation, app, key)
     if found.job.state is not State.FATAL:
         raise not_fatal(found.job.name, found.job.state)
     return found
 
 
 def failed_undo(
-    desk: OperatorContext, installation: Installation, app: str, key: str
+    context: OperatorContext, installation: Installation, app: str, key: str
 ) -> tuple[Dossier, JournalLine]:
     """Return the records of a fatal saga and the journal entry of its failed undo. BadRequest if no undo has failed."""
-    found = fatal_saga(desk, installation, app, key)
+    found = fatal_saga(context, installation, app, key)
     if found.flight.failed_undo is None:
         raise _nothing_failed(found.job.name, found.flight.last)
     return found, found.flight.failed_undo

@@ -14,12 +14,14 @@ from sluice.ops.operations.timetable import unknown
 from sluice.scheduler.due_times import BrokenTrigger, first_due
 
 
-def all_schedules(desk: OperatorContext, installation: Installation, now: datetime) -> dict[str, Scheduled]:
+def all_schedules(
+    context: OperatorContext, installation: Installation, now: datetime
+) -> dict[str, Scheduled]:
     """Return the schedules by id. This includes schedules that have left their source, and schedules that no scheduler
     has read yet.
     """
     found = {each.id: each for each in installation.ask(lambda tx: schedules(tx, retired=True))}
-    return found | {each.id: each for each in not_taken_up(desk, found, now)}
+    return found | {each.id: each for each in not_taken_up(context, found, now)}
 
 
 def as_document(each: Scheduled, last: Mapping[str, FiringRecord]) -> dict[str, Any]:
@@ -27,22 +29,24 @@ def as_document(each: Scheduled, last: Mapping[str, FiringRecord]) -> dict[str, 
     return {**asdict(each), "last": last.get(each.id)}
 
 
-def known_ids(desk: OperatorContext, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
+def known_ids(context: OperatorContext, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:
     """Return the ids without duplicates. BadRequest if neither the ledger nor the definitions have one."""
     known = {each.id for each in standing}
-    if desk.settings.apps:
-        known |= desk.catalogue.schedules.keys()
+    if context.settings.apps:
+        known |= context.catalogue.schedules.keys()
     for id_ in ids:
         if id_ not in known:
             raise unknown(id_, known, listing="sluice schedules ls")
     return list(dict.fromkeys(ids))
 
 
-def not_taken_up(desk: OperatorContext, known: Mapping[str, Scheduled], now: datetime) -> Iterator[Scheduled]:
+def not_taken_up(
+    context: OperatorContext, known: Mapping[str, Scheduled], now: datetime
+) -> Iterator[Scheduled]:
     """Yield the defined schedules that are not in the ledger yet, or are retired there. The next run of a scheduler
     takes them up.
     """
-    defined = desk.catalogue.schedules.values() if desk.settings.apps else ()
+    defined = context.catalogue.schedules.values() if context.settings.apps else ()
     for each in defined:
         if each.id not in known or known[each.id].retired_at:
             yield Scheduled(

@@ -9,10 +9,12 @@ from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.sagas import is_saga
 
 
-def document_of(desk: OperatorContext, found: Dossier) -> dict[str, Any]:
-    return as_document(found, calendar_of(desk, found.job.app), is_saga=is_saga(desk, found))
+def document_of(context: OperatorContext, found: Dossier) -> dict[str, Any]:
+    return as_document(found, calendar_of(context, found.job.app), is_saga=is_saga(context, found))
 
 
-def calendar_of(desk: OperatorContext, app: str) -> Calendar | None:
-    partitioning = desk.catalogue[app].partitioning if desk.settings.apps and app in desk.catalogue else None
+def calendar_of(context: OperatorContext, app: str) -> Calendar | None:
+    partitioning = (
+        context.catalogue[app].partitioning if context.settings.apps and app in context.catalogue else None
+    )
     return partitioning.calendar if partitioning else None

@@ -12,11 +12,11 @@ from sluice.ops.operations.installation import Installation
 from sluice.scheduler.due_times import first_due, next_due
 
 
-def defined(desk: OperatorContext, id_: str) -> Schedule:
+def defined(context: OperatorContext, id_: str) -> Schedule:
     """Return the defined schedule with this id. BadRequest suggests the nearest id."""
-    found = desk.catalogue.schedules.get(id_)
+    found = context.catalogue.schedules.get(id_)
     if found is None:
-        raise unknown(id_, desk.catalogue.schedules, listing="sluice schedules next")
+        raise unknown(id_, context.catalogue.schedules, listing="sluice schedules next")
     return found
 
 

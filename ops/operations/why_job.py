@@ -14,23 +14,23 @@ from sluice.planner.keyspaces.choose import keyspace_of
 
 
 def reasons(
-    desk: OperatorContext, installation: Installation, app: str, key: str
+    context: OperatorContext, installation: Installation, app: str, key: str
 ) -> tuple[Explanation, datetime]:
     """Return the answer and the time for which it is valid. BadRequest if the text cannot be the name of a job."""
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     facts = installation.ask(lambda tx: obstacles(tx, name, control=CONTROL, spellings=[key]))
     if facts.job is None and unknown:
         raise unknown
-    refusal = unknown.what.rstrip(".") if unknown else _refusal(desk, name)
+    refusal = unknown.what.rstrip(".") if unknown else _refusal(context, name)
     return explain(name, facts, refusal=refusal), facts.now
 
 
-def _refusal(desk: OperatorContext, name: JobName) -> str:
+def _refusal(context: OperatorContext, name: JobName) -> str:
     """Return why a submission of the job would be refused, as far as the definitions alone decide it."""
-    if not desk.settings.apps:
+    if not context.settings.apps:
         return ""
-    if name.app not in desk.catalogue:
+    if name.app not in context.catalogue:
         return ""  # It is a placeholder for an external partition.
-    app = desk.catalogue[name.app]
-    is_unmatched = keyspace_of(app, desk.catalogue).unmatched(app, name.key)
+    app = context.catalogue[name.app]
+    is_unmatched = keyspace_of(app, context.catalogue).unmatched(app, name.key)
     return f"{name.key} fits none of the dependency groups of {name.app}" if is_unmatched else ""

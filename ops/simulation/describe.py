@@ -33,7 +33,9 @@ def name_of(message: Message, at_s: float) -> str:
         case Plan(submissions=ids):
             name = f"the word to plan {', '.join(ids)}"
         case Execute(jobs=turns):
-            name = "the hint to run " + ", ".join(f"#{turn.job} in round {turn.round}" for turn in turns)
+            name = "the notification to run " + ", ".join(
+                f"#{turn.job} in round {turn.round}" for turn in turns
+            )
         case Executed(jobs=jobs):
             name = f"the news that {_told(jobs)} ran"
         case Ended(jobs=jobs):

@@ -10,7 +10,7 @@ from sluice.actors.client import Client
 from sluice.actors.settings.settings import Settings
 from sluice.ops.console.access import AccessControl
 from sluice.ops.console.calls.routes import ROUTES
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.dispatch import Answering
 from sluice.ops.console.files import Files
 from sluice.ops.console.http_message import Request, Response
@@ -32,7 +32,7 @@ def console_of(world: World, gate: AccessControl) -> Answering:
     desk = OperatorContext(Settings(ledger_url=world.url))
     installation = Installation(desk)
     installation.ledger, installation.client = world.ledger, Client(world.ledger, world.queue.extend)
-    return Answering(Office(desk, installation), gate, ROUTES, Files())
+    return Answering(ConsoleContext(desk, installation), gate, ROUTES, Files())
 
 
 class Asker:

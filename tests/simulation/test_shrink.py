@@ -53,7 +53,9 @@ def test_a_groomer_without_repetitions_is_exposed_by_at_most_two_faults(
     least = shrunk(ground, seed, violation, faults=WILD, theme="templates")
     assert len(violation.happened) > 20
     assert len(least.happened) <= 2
-    assert any("the hint to run app" in line or "dies" in line or "killed" in line for line in least.words)
+    assert any(
+        "the notification to run app" in line or "dies" in line or "killed" in line for line in least.words
+    )
     with pytest.raises(Violation):
         simulate(ground, seed, WILD, "templates", plan=least.happened)
 

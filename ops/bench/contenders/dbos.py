@@ -26,7 +26,7 @@ QUEUE = "bench"
 POLL_EVERY_S = 0.02
 
 
-class _Desk(Struct, frozen=True):
+class _Submitter(Struct, frozen=True):
     """Connections of the process that starts a benchmark."""
 
     crew: CommandProcesses
@@ -48,30 +48,30 @@ def _called(workflow: str) -> Mapping[str, str]:
     return {"workflow_name": workflow, "queue_name": QUEUE}
 
 
-def _flat(desk: _Desk) -> None:
+def _flat(submitter: _Submitter) -> None:
     for some in bulks(FLAT):
-        desk.enqueue_at_once("flat", some)
+        submitter.enqueue_at_once("flat", some)
 
 
-def _flat_singly(desk: _Desk) -> None:
+def _flat_singly(submitter: _Submitter) -> None:
     for n in range(FLAT):
-        desk.enqueue("flat", n)
+        submitter.enqueue("flat", n)
 
 
-def _chain(desk: _Desk) -> None:
-    desk.enqueue("chain")
+def _chain(submitter: _Submitter) -> None:
+    submitter.enqueue("chain")
 
 
-def _fan(desk: _Desk) -> None:
-    desk.enqueue_at_once("fan", range(FANS))
+def _fan(submitter: _Submitter) -> None:
+    submitter.enqueue_at_once("fan", range(FANS))
 
 
-def _layers(desk: _Desk) -> None:
-    desk.enqueue("layers")
+def _layers(submitter: _Submitter) -> None:
+    submitter.enqueue("layers")
 
 
 @contextmanager
-def _desk(ground: BenchEnvironment, processes: int) -> Iterator[_Desk]:
+def _submitter(ground: BenchEnvironment, processes: int) -> Iterator[_Submitter]:
     """Create the tables and the queue, start the workers and warm them up."""
     from dbos import DBOSClient, run_dbos_database_migrations  # noqa: PLC0415 - it need not be installed
 
@@ -82,16 +82,16 @@ def _desk(ground: BenchEnvironment, processes: int) -> Iterator[_Desk]:
     try:
         client.register_queue(QUEUE, polling_interval_sec=POLL_EVERY_S)
         with ground.crew(commands, {"BENCH_LEDGER_URL": ground.ledger_url}) as (crew, marks):
-            desk = _Desk(crew, marks, engine, client)
+            submitter = _Submitter(crew, marks, engine, client)
             begun(crew, marks, processes)
-            timed(marks, WARM_UP, lambda: desk.enqueue_at_once("flat", range(FLAT, FLAT + WARM_UP)))
-            yield desk
+            timed(marks, WARM_UP, lambda: submitter.enqueue_at_once("flat", range(FLAT, FLAT + WARM_UP)))
+            yield submitter
     finally:
         client.destroy()
         engine.dispose()
 
 
-_run = at_desks(_desk)
+_run = at_desks(_submitter)
 COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),

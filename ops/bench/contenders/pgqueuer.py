@@ -24,7 +24,7 @@ _JOBS = "sluice.ops.bench.contenders.pgqueuer_jobs"
 BATCH = 200
 
 
-class _Desk(Struct, frozen=True):
+class _Submitter(Struct, frozen=True):
     """Connections of the process that starts a benchmark. PgQueuer's client is asynchronous; ``wait`` runs a
     coroutine.
     """
@@ -40,22 +40,22 @@ class _Desk(Struct, frozen=True):
         self.wait(self.queries.enqueue([job] * len(numbers), payloads, [0] * len(numbers)))
 
 
-def _flat(desk: _Desk) -> None:
+def _flat(submitter: _Submitter) -> None:
     for some in bulks(FLAT):
-        desk.enqueue("flat", some)
+        submitter.enqueue("flat", some)
 
 
-def _flat_singly(desk: _Desk) -> None:
+def _flat_singly(submitter: _Submitter) -> None:
     for n in range(FLAT):
-        desk.enqueue("flat", [n])
+        submitter.enqueue("flat", [n])
 
 
-def _chain(desk: _Desk) -> None:
-    desk.enqueue("hop", [0])
+def _chain(submitter: _Submitter) -> None:
+    submitter.enqueue("hop", [0])
 
 
 @contextmanager
-def _desk(ground: BenchEnvironment, processes: int) -> Iterator[_Desk]:
+def _submitter(ground: BenchEnvironment, processes: int) -> Iterator[_Submitter]:
     """Create the tables, start the workers and warm them up."""
     import asyncpg  # noqa: PLC0415 - it need not be installed
     from pgqueuer import Queries  # noqa: PLC0415 - nor need this
@@ -68,15 +68,15 @@ def _desk(ground: BenchEnvironment, processes: int) -> Iterator[_Desk]:
             runner.run(queries.install())
             environment = {"BENCH_LEDGER_URL": ground.ledger_url}
             with ground.crew([command] * processes, environment) as (crew, marks):
-                desk = _Desk(crew, marks, queries, runner.run)
+                submitter = _Submitter(crew, marks, queries, runner.run)
                 begun(crew, marks, processes)
-                timed(marks, WARM_UP, lambda: desk.enqueue("flat", range(FLAT, FLAT + WARM_UP)))
-                yield desk
+                timed(marks, WARM_UP, lambda: submitter.enqueue("flat", range(FLAT, FLAT + WARM_UP)))
+                yield submitter
         finally:
             runner.run(connection.close())
 
 
-_run = at_desks(_desk)
+_run = at_desks(_submitter)
 COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
     "flat": partial(_run, ask=_flat, jobs=FLAT),
     "flat-singly": partial(_run, ask=_flat_singly, jobs=FLAT),

@@ -5,7 +5,7 @@ from functools import partial
 
 from sluice.jobs.model.submission import Submission
 from sluice.ops.bench.contenders import sluice_alone
-from sluice.ops.bench.contenders.sluice_desk import desk_of
+from sluice.ops.bench.contenders.sluice_submitter import submitter_of
 from sluice.ops.bench.environment import BenchEnvironment, Contender
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHILDREN, DIAMONDS, FANS, FLAT, LAYERS, WIDTH
@@ -15,13 +15,13 @@ from sluice.ops.bench.workers import PROCESSES
 def _run(
     ground: BenchEnvironment, wanted: Sequence[Submission], jobs: int, *, one_by_one: bool = False
 ) -> Figures:
-    with desk_of(ground) as desk:
-        return desk.run(wanted, jobs, one_by_one=one_by_one)
+    with submitter_of(ground) as submitter:
+        return submitter.run(wanted, jobs, one_by_one=one_by_one)
 
 
 def _flat(ground: BenchEnvironment) -> Figures:
-    with desk_of(ground) as desk:
-        return desk.flat()
+    with submitter_of(ground) as submitter:
+        return submitter.flat()
 
 
 def _flat_singly(ground: BenchEnvironment) -> Figures:
@@ -30,8 +30,8 @@ def _flat_singly(ground: BenchEnvironment) -> Figures:
 
 
 def _chain(ground: BenchEnvironment, processes: int) -> Figures:
-    with desk_of(ground, processes) as desk:
-        return desk.chain()
+    with submitter_of(ground, processes) as submitter:
+        return submitter.chain()
 
 
 def _fan(ground: BenchEnvironment) -> Figures:

@@ -13,7 +13,7 @@ from sluice.jobs.states import State
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
-from sluice.ops.bench.contenders.sluice_desk import APPS, command, desk_of, environment
+from sluice.ops.bench.contenders.sluice_submitter import APPS, command, environment, submitter_of
 from sluice.ops.bench.environment import BenchEnvironment
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import BLOCKED, FLAT, LIMIT_PROCESSES, LIMITED, PAST, WARM_UP, beside
@@ -34,13 +34,16 @@ def _start(ground: BenchEnvironment) -> Figures:
 
 
 def _blocked(ground: BenchEnvironment) -> Figures:
-    with desk_of(ground) as desk:
-        empty = desk.flat()
-        desk.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
-        desk.until_planned("blocked")
+    with submitter_of(ground) as submitter:
+        empty = submitter.flat()
+        submitter.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
+        submitter.until_planned("blocked")
         fixtures.tidy(ground.ledger_url)
-        figures = beside("empty", empty, desk.flat(_AFTER_FLAT))
-        return {**figures, "waiting_jobs": desk.ledger.transact(lambda tx: fixtures.jobs(tx, State.WAITING))}
+        figures = beside("empty", empty, submitter.flat(_AFTER_FLAT))
+        return {
+            **figures,
+            "waiting_jobs": submitter.ledger.transact(lambda tx: fixtures.jobs(tx, State.WAITING)),
+        }
 
 
 def _history(ground: BenchEnvironment) -> Figures:
@@ -49,12 +52,12 @@ def _history(ground: BenchEnvironment) -> Figures:
     Table sizes are read after all connections have closed, because the statistics are complete only then.
     """
     times = math.ceil(PAST / _AFTER_FLAT) - 1
-    with desk_of(ground) as desk:
-        empty = desk.flat()
-        desk.ledger.transact(lambda tx: fixtures.multiply(tx, times))
+    with submitter_of(ground) as submitter:
+        empty = submitter.flat()
+        submitter.ledger.transact(lambda tx: fixtures.multiply(tx, times))
         fixtures.tidy(ground.ledger_url)
-        past = desk.ledger.transact(lambda tx: fixtures.jobs(tx, State.SUCCEEDED))
-        figures = beside("empty", empty, desk.flat((times + 1) * _AFTER_FLAT))
+        past = submitter.ledger.transact(lambda tx: fixtures.jobs(tx, State.SUCCEEDED))
+        figures = beside("empty", empty, submitter.flat((times + 1) * _AFTER_FLAT))
     with closing(Ledger(ground.ledger_url)) as ledger:
         tables = ledger.transact(fixtures.sizes)
     return {
@@ -66,10 +69,10 @@ def _history(ground: BenchEnvironment) -> Figures:
 
 
 def _limit(ground: BenchEnvironment) -> Figures:
-    with desk_of(ground, LIMIT_PROCESSES) as desk:
-        desk.warm_up(LIMITED)
-        unlimited = desk.flat()
-        return beside("unlimited", unlimited, desk.flat(app=LIMITED))
+    with submitter_of(ground, LIMIT_PROCESSES) as submitter:
+        submitter.warm_up(LIMITED)
+        unlimited = submitter.flat()
+        return beside("unlimited", unlimited, submitter.flat(app=LIMITED))
 
 
 COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {

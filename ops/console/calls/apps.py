@@ -11,7 +11,7 @@ from sluice.jobs.model.app import App
 from sluice.ledger.reads.state_statistics import standing
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.documents import AllApps, CountedApp
 from sluice.ops.console.files import is_known, tag_of
 from sluice.ops.console.http_message import Response
@@ -75,38 +75,38 @@ class AppsResumed(Struct, frozen=True):
     resumed: Sequence[str]
 
 
-def graph(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Response:
+def graph(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Response:
     """Return the graph of the apps. It changes only if the definitions change."""
-    content = office.pictures.of(office.catalogue, _drawn)
+    content = console.pictures.of(console.catalogue, _drawn)
     headers = {"ETag": tag_of(content), "Cache-Control": "no-cache"}
     if is_known(asked.request, headers["ETag"]):
         return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers, content=b"")
     return Response(headers=headers, content=content)
 
 
-def apps(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
-    catalogue = office.catalogue
+def apps(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+    catalogue = console.catalogue
     ordered = sorted(catalogue.values(), key=lambda app: (catalogue.rank(app.name), app.name))
     return {"apps": [as_document(catalogue, app) for app in ordered]}
 
 
-def app(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
-    found = office.catalogue.app(asked.words[0])
-    counts = office.ask(standing).get(found.name, {})
-    return {**as_document(office.catalogue, found), "counts": counts}
+def app(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+    found = console.catalogue.app(asked.words[0])
+    counts = console.ask(standing).get(found.name, {})
+    return {**as_document(console.catalogue, found), "counts": counts}
 
 
-def pause(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> AppsPaused:
+def pause(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> AppsPaused:
     """Pause an app. If it was paused before, it stays paused."""
-    app = office.catalogue.app(asked.words[0]).name if office.has_definitions else asked.words[0]
-    client = office.doing(asked.who, "apps pause", {"app": app}, audit_results.all_paused)
+    app = console.catalogue.app(asked.words[0]).name if console.has_definitions else asked.words[0]
+    client = console.doing(asked.who, "apps pause", {"app": app}, audit_results.all_paused)
     return AppsPaused(client.pause_apps([app], by=str(asked.who)))
 
 
-def resume(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> AppsResumed:
+def resume(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> AppsResumed:
     """Resume an app, even if it is no longer defined."""
     (app,) = asked.words
-    client = office.doing(asked.who, "apps resume", {"app": app}, audit_results.all_resumed)
+    client = console.doing(asked.who, "apps resume", {"app": app}, audit_results.all_resumed)
     return AppsResumed(client.resume_apps([app]))
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.reads.audit_log import acts
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 
@@ -27,9 +27,9 @@ class Acts(Struct, frozen=True):
     next: str | None
 
 
-def audit(office: Office, asked: CallArguments[Paging, NoParameters]) -> Acts:
+def audit(console: ConsoleContext, asked: CallArguments[Paging, NoParameters]) -> Acts:
     before, limit = asked.query.before, asked.query.limit
-    found = office.ask(lambda tx: acts(tx, before=before, limit=limit))
+    found = console.ask(lambda tx: acts(tx, before=before, limit=limit))
     told = [
         Act(at=each.at, actor=each.actor, action=each.action, target=each.target, result=each.result)
         for each in found

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.backlog import WorkerDemand
 
@@ -13,11 +13,11 @@ class Apps(Struct, frozen=True, forbid_unknown_fields=True):
     app: tuple[str, ...] = ()
 
 
-def demand(office: Office, asked: CallArguments[Apps, NoParameters]) -> WorkerDemand:
+def demand(console: ConsoleContext, asked: CallArguments[Apps, NoParameters]) -> WorkerDemand:
     """Return the demand. If apps are named, definitions are not read: they may be faulty while jobs of the apps run."""
     apps = asked.query.app
-    known = office.catalogue.queues if office.has_definitions and not apps else ()
-    return office.demand.wanted(apps, known=known)
+    known = console.catalogue.queues if console.has_definitions and not apps else ()
+    return console.demand.wanted(apps, known=known)
 
 
 ROUTES = (

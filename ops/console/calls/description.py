@@ -1,6 +1,6 @@
 """Description of the calls, for programs."""
 
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response
 from sluice.ops.console.openapi import Description, described
 from sluice.ops.console.route import CallArguments, NoParameters, Route
@@ -9,7 +9,7 @@ from sluice.ops.console.route import CallArguments, NoParameters, Route
 def table(others: tuple[Route, ...]) -> tuple[Route, ...]:
     """Return all routes, including the call that describes them."""
 
-    def description(_: Office, __: CallArguments[NoParameters, NoParameters]) -> Response:
+    def description(_: ConsoleContext, __: CallArguments[NoParameters, NoParameters]) -> Response:
         return Response(document=document)
 
     own = Route(

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import EVENTS_TYPE, Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.console.streams import WATCHES_MAX, WatchedObject, read_watch
@@ -18,15 +18,15 @@ class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     watch: Annotated[tuple[str, ...], Meta(min_length=1, max_length=WATCHES_MAX)]
 
 
-def events(office: Office, asked: CallArguments[Watched, NoParameters]) -> Response:
-    watches = [*dict.fromkeys(_meant(office, read_watch(text)) for text in asked.query.watch)]
-    return Response(kind=EVENTS_TYPE, pieces=office.streams.tell(watches), is_live=True)
+def events(console: ConsoleContext, asked: CallArguments[Watched, NoParameters]) -> Response:
+    watches = [*dict.fromkeys(_meant(console, read_watch(text)) for text in asked.query.watch)]
+    return Response(kind=EVENTS_TYPE, pieces=console.streams.tell(watches), is_live=True)
 
 
-def _meant(office: Office, watch: WatchedObject) -> WatchedObject:
+def _meant(console: ConsoleContext, watch: WatchedObject) -> WatchedObject:
     """Return a watch with the canonical key of its job, as far as the definitions have the job."""
     if isinstance(watch.of, JobName):
-        return WatchedObject(watch.kind, recorded_job(office.desk, watch.of.app, watch.of.key).name)
+        return WatchedObject(watch.kind, recorded_job(console.context, watch.of.app, watch.of.key).name)
     return watch
 
 

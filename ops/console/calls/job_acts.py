@@ -7,7 +7,7 @@ from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
 from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.cancel import cancel_job
@@ -61,34 +61,36 @@ class Archived(Struct, frozen=True, kw_only=True):
     archived: int
 
 
-def resume(office: Office, asked: CallArguments[NoParameters, Event]) -> Heard:
+def resume(console: ConsoleContext, asked: CallArguments[NoParameters, Event]) -> Heard:
     name, said = JobName(*asked.words), asked.body
-    client = office.doing(asked.who, "resume", {**_about(name), "event": said.event}, audit_results.heard)
+    client = console.doing(asked.who, "resume", {**_about(name), "event": said.event}, audit_results.heard)
     became = client.resume_job(name, said.event, payload=said.payload, by=f"{BY}, {asked.who}", id=said.id)
     return Heard(app=name.app, key=name.key, event=said.event, became=became)
 
 
-def retry(office: Office, asked: CallArguments[NoParameters, Again]) -> RetriedJobs:
+def retry(console: ConsoleContext, asked: CallArguments[NoParameters, Again]) -> RetriedJobs:
     """Run an ended job again. The request is a submission like any other, so the job is requested by it and can be
     cancelled.
     """
-    found, rerun = ended_job(office.desk, office.installation, *asked.words), asked.body.rerun
-    client = office.doing(asked.who, "retry", {**_about(found.name), "rerun": rerun}, audit_results.submitted)
+    found, rerun = ended_job(console.context, console.installation, *asked.words), asked.body.rerun
+    client = console.doing(
+        asked.who, "retry", {**_about(found.name), "rerun": rerun}, audit_results.submitted
+    )
     id_ = client.submit(again(found, rerun))
     return RetriedJobs(app=found.app, key=found.key, submission=id_, state=SubmissionState.RECEIVED)
 
 
-def cancel(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> JobCancelled:
-    name = meant_job(office.desk, office.installation, *asked.words).name
-    client = office.doing(asked.who, "cancel", _about(name), audit_results.job_cancelled(name))
-    found = cancel_job(office.desk, office.installation, client, *asked.words)
+def cancel(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> JobCancelled:
+    name = meant_job(console.context, console.installation, *asked.words).name
+    client = console.doing(asked.who, "cancel", _about(name), audit_results.job_cancelled(name))
+    found = cancel_job(console.context, console.installation, client, *asked.words)
     return JobCancelled(app=name.app, key=name.key, cancelled=found.jobs, undone_first=found.undone)
 
 
-def archive(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Archived:
+def archive(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Archived:
     app, key = asked.words
-    ledger = office.ledger_doing(asked.who, "archive", _about(JobName(app, key)), audit_results.archived)
-    return Archived(archived=archive_named(office.desk, office.installation, ledger, app, [key]))
+    ledger = console.ledger_doing(asked.who, "archive", _about(JobName(app, key)), audit_results.archived)
+    return Archived(archived=archive_named(console.context, console.installation, ledger, app, [key]))
 
 
 def _about(name: JobName) -> dict[str, JSON]:

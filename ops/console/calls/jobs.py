@@ -14,7 +14,7 @@ from sluice.jobs.model.history import Round
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import ReadLimits
 from sluice.ops.console.calls.apps import DrawnNeed, need_of
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.documents import JobDocument, SagaDocument
 from sluice.ops.console.http_message import TEXT_TYPE, Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route
@@ -71,24 +71,24 @@ class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     download: str | None = None
 
 
-def job(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+def job(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
     app, key = asked.words
-    return document_of(office.desk, dossier_of(office.desk, office.installation, app, key, BOUNDS))
+    return document_of(console.context, dossier_of(console.context, console.installation, app, key, BOUNDS))
 
 
-def why(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Why:
+def why(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Why:
     app, key = asked.words
-    return reasons(office.desk, office.installation, app, key)[0]
+    return reasons(console.context, console.installation, app, key)[0]
 
 
-def saga(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+def saga(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
     app, key = asked.words
-    return whole_document(saga_of(office.desk, office.installation, app, key, _FLIGHT_ALONE))
+    return whole_document(saga_of(console.context, console.installation, app, key, _FLIGHT_ALONE))
 
 
-def graph(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> DrawnJobs:
+def graph(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> DrawnJobs:
     app, key = asked.words
-    drawn = folded(live_graph(office.desk, office.installation, app, key))
+    drawn = folded(live_graph(console.context, console.installation, app, key))
     found = laid(drawn)
     return DrawnJobs(
         width=found.width,
@@ -101,14 +101,14 @@ def graph(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> D
     )
 
 
-def printed(office: Office, asked: CallArguments[Printed, NoParameters]) -> Response:
+def printed(console: ConsoleContext, asked: CallArguments[Printed, NoParameters]) -> Response:
     """Return the output of one claim of the job. If the complete output cannot be read, a download fails and sends no
     part of it.
     """
     app, key, claim, what = asked.words
     if not _CLAIM.fullmatch(claim) or what not in ("output", "stderr"):
         raise BadRequest(f"No claim {claim} prints {what}.")
-    found = round_of(office.desk, office.installation, app, key, int(claim))
+    found = round_of(console.context, console.installation, app, key, int(claim))
     text, blob = _kept(found, what)
     if asked.query.download is None:
         return Response(kind=TEXT_TYPE, content=text.encode("utf8", "replace"))
@@ -116,7 +116,7 @@ def printed(office: Office, asked: CallArguments[Printed, NoParameters]) -> Resp
     headers = {"Content-Disposition": f'attachment; filename="round-{found.round}-{what}.txt"'}
     if blob is None:
         return Response(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))
-    pieces = blobs(office.desk.settings).read(blob)
+    pieces = blobs(console.context.settings).read(blob)
     first = next(pieces, b"")
     return Response(kind=_BYTES_TYPE, headers=headers, pieces=_poured(first, pieces))
 

@@ -9,7 +9,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.ledger.reads import job_search
 from sluice.ledger.reads.job_lists import ListedJob
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.paging import Limit
 from sluice.ops.console.route import CallArguments, NoParameters, Route
@@ -48,17 +48,17 @@ class Jobs(Struct, frozen=True):
     next: str | None
 
 
-def overview(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Overview:
-    return office.ask(office.overview)
+def overview(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Overview:
+    return console.ask(console.overview)
 
 
-def jobs(office: Office, asked: CallArguments[Sought, NoParameters]) -> Jobs:
+def jobs(console: ConsoleContext, asked: CallArguments[Sought, NoParameters]) -> Jobs:
     query = asked.query
     wanted = job_search.JobSearch(
         app=query.app, states=query.state, key=query.key, submission=query.submission, limit=query.limit
     )
     try:
-        page = office.ask(lambda tx: job_search.page(tx, wanted, query.after))
+        page = console.ask(lambda tx: job_search.page(tx, wanted, query.after))
     except BadRequest as error:
         raise Unreadable(error.what, advice=error.advice) from None
     return Jobs([_told(each) for each in page.jobs], page.next)

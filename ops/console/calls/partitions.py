@@ -17,7 +17,7 @@ from sluice.ledger.reads.by_partition.partition_grid import TableRange
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
@@ -90,26 +90,28 @@ class Maker(Struct, frozen=True, kw_only=True):
     since: datetime | None
 
 
-def partitions(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Tables:
-    tables = [*tables_of(office.catalogue)]
+def partitions(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Tables:
+    tables = [*tables_of(console.catalogue)]
     places = [TableVersion(table.name, table.version) for table in tables]
-    found = office.ask(lambda tx: partition_grid.extents(tx, places))
+    found = console.ask(lambda tx: partition_grid.extents(tx, places))
     return Tables([_held(table, found.get(table.name)) for table in tables])
 
 
-def side_by_side(office: Office, asked: CallArguments[Window, NoParameters]) -> Grid:
+def side_by_side(console: ConsoleContext, asked: CallArguments[Window, NoParameters]) -> Grid:
     query = asked.query
     try:
-        return office.ask(lambda tx: grid(tx, _catalogue(office, tx, query.branch), query.first, query.last))
+        return console.ask(
+            lambda tx: grid(tx, _catalogue(console, tx, query.branch), query.first, query.last)
+        )
     except BadWindow as error:
         raise Unreadable(error.what, advice=error.advice) from None
 
 
-def cell(office: Office, asked: CallArguments[GridCell, NoParameters]) -> Maker:
+def cell(console: ConsoleContext, asked: CallArguments[GridCell, NoParameters]) -> Maker:
     query = asked.query
 
     def read(tx: Tx) -> Maker:
-        table = table_of(_catalogue(office, tx, query.branch), query.table)
+        table = table_of(_catalogue(console, tx, query.branch), query.table)
         try:
             partition = table.calendar.read(query.partition)
         except ValueError as error:
@@ -125,18 +127,18 @@ def cell(office: Office, asked: CallArguments[GridCell, NoParameters]) -> Maker:
             since=(found.done_at or found.changed_at) if found else None,
         )
 
-    return office.ask(read)
+    return console.ask(read)
 
 
-def land(office: Office, asked: CallArguments[NoParameters, LandedPartitions]) -> Landing:
+def land(console: ConsoleContext, asked: CallArguments[NoParameters, LandedPartitions]) -> Landing:
     (table,), partitions = asked.words, asked.body.partitions
     about = {"table": table, "partitions": partitions[:TOLD_MAX]}
-    client = office.doing(asked.who, "land", about, audit_results.landed)
-    return Landing(table, client.land(office.catalogue, table, partitions))
+    client = console.doing(asked.who, "land", about, audit_results.landed)
+    return Landing(table, client.land(console.catalogue, table, partitions))
 
 
-def _catalogue(office: Office, tx: Tx, branch: str | None) -> Catalogue:
-    return office.catalogue if branch is None else branch_of(tx, branch)
+def _catalogue(console: ConsoleContext, tx: Tx, branch: str | None) -> Catalogue:
+    return console.catalogue if branch is None else branch_of(tx, branch)
 
 
 def _held(table: TableOf, extent: TableRange | None) -> Held:

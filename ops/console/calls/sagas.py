@@ -9,7 +9,7 @@ from sluice.ledger.reads.saga_details import SagaLine, open_sagas
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.calls.job_acts import BY, RetriedJobs
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.operations.sagas import failed_undo, fatal_saga
@@ -36,29 +36,29 @@ class Sagas(Struct, frozen=True):
     next: str | None
 
 
-def sagas(office: Office, asked: CallArguments[Paging, NoParameters]) -> Sagas:
+def sagas(console: ConsoleContext, asked: CallArguments[Paging, NoParameters]) -> Sagas:
     before, limit = asked.query.before, asked.query.limit
-    found = office.ask(lambda tx: open_sagas(tx, before=before, limit=limit))
+    found = console.ask(lambda tx: open_sagas(tx, before=before, limit=limit))
     told = convert(found, list[SagaLine], from_attributes=True)
     return Sagas(told, write_token(found[-1].id) if len(found) == limit else None)
 
 
-def force_done(office: Office, asked: CallArguments[NoParameters, Note]) -> Forced:
-    found, line = failed_undo(office.desk, office.installation, *asked.words)
+def force_done(console: ConsoleContext, asked: CallArguments[NoParameters, Note]) -> Forced:
+    found, line = failed_undo(console.context, console.installation, *asked.words)
     name, note = found.job.name, asked.body.note
     about = {"app": name.app, "key": name.key, "note": note}
-    client = office.doing(asked.who, "saga force-done", about, audit_results.forced(line.name))
+    client = console.doing(asked.who, "saga force-done", about, audit_results.forced(line.name))
     submission = client.force_done(name, by=f"{BY}, {asked.who}", note=note)
     return Forced(app=name.app, key=name.key, step=line.step, name=line.name, submission=submission)
 
 
-def retry_undo(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> RetriedJobs:
+def retry_undo(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> RetriedJobs:
     """Try a failed undo again. The request is a submission like any other, so the saga is requested by it and can be
     followed to its end.
     """
-    job = fatal_saga(office.desk, office.installation, *asked.words).job
+    job = fatal_saga(console.context, console.installation, *asked.words).job
     about = {"app": job.app, "key": job.key}
-    client = office.doing(asked.who, "saga retry-undo", about, audit_results.submitted)
+    client = console.doing(asked.who, "saga retry-undo", about, audit_results.submitted)
     id_ = client.submit(Submission(app=job.app, key=job.key, rerun="job"))
     return RetriedJobs(app=job.app, key=job.key, submission=id_, state=SubmissionState.RECEIVED)
 

@@ -13,7 +13,7 @@ from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import FiringRecord, Scheduled
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.operations.schedules import all_schedules, known_ids
 from sluice.ops.operations.timetable import coming_of, defined, require_due
@@ -65,51 +65,53 @@ class Schedules(Struct, frozen=True):
     schedules: Sequence[Standing]
 
 
-def schedules(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Schedules:
+def schedules(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Schedules:
     """Return the schedules. Schedules that have left their source are only in ``sluice schedules ls --all``."""
     now = datetime.now(UTC)
-    found = all_schedules(office.desk, office.installation, now)
-    last = office.ask(reads.last)
+    found = all_schedules(console.context, console.installation, now)
+    last = console.ask(reads.last)
     return Schedules(
         [
-            Standing(**asdict(found[id_]), last=last.get(id_), coming=_coming(office, found[id_], now))
+            Standing(**asdict(found[id_]), last=last.get(id_), coming=_coming(console, found[id_], now))
             for id_ in sorted(found)
             if not found[id_].retired_at
         ]
     )
 
 
-def pause(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesPaused:
-    ids = _known(office, asked.words[0])
-    ledger = office.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, audit_results.all_paused)
-    catalogue = office.catalogue if office.has_definitions else None
+def pause(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesPaused:
+    ids = _known(console, asked.words[0])
+    ledger = console.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, audit_results.all_paused)
+    catalogue = console.catalogue if console.has_definitions else None
     return SchedulesPaused(manual.pause(ledger, catalogue, ids))
 
 
-def resume(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesResumed:
-    ids = _known(office, asked.words[0])
-    ledger = office.ledger_doing(asked.who, "schedules resume", {"schedules": ids}, audit_results.all_resumed)
+def resume(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesResumed:
+    ids = _known(console, asked.words[0])
+    ledger = console.ledger_doing(
+        asked.who, "schedules resume", {"schedules": ids}, audit_results.all_resumed
+    )
     return SchedulesResumed(manual.resume(ledger, ids))
 
 
-def fire(office: Office, asked: CallArguments[NoParameters, Due]) -> ByHand:
-    schedule, due = defined(office.desk, asked.words[0]), asked.body.due
+def fire(console: ConsoleContext, asked: CallArguments[NoParameters, Due]) -> ByHand:
+    schedule, due = defined(console.context, asked.words[0]), asked.body.due
     if due is not None:
-        require_due(office.installation, schedule, due)
+        require_due(console.installation, schedule, due)
     about = {"schedule": schedule.id, "due": due}
-    ledger = office.ledger_doing(asked.who, "schedules fire", about, audit_results.fired)
+    ledger = console.ledger_doing(asked.who, "schedules fire", about, audit_results.fired)
     fired = manual.fire(ledger, schedule, due)
-    office.client.have_planned([fired.submission])
+    console.client.have_planned([fired.submission])
     return ByHand(schedule=schedule.id, submission=fired.submission, due=fired.due, new=fired.is_new)
 
 
-def _known(office: Office, id_: str) -> list[str]:
-    return known_ids(office.desk, office.ask(lambda tx: reads.schedules(tx, retired=False)), [id_])
+def _known(console: ConsoleContext, id_: str) -> list[str]:
+    return known_ids(console.context, console.ask(lambda tx: reads.schedules(tx, retired=False)), [id_])
 
 
-def _coming(office: Office, each: Scheduled, now: datetime) -> list[datetime]:
+def _coming(console: ConsoleContext, each: Scheduled, now: datetime) -> list[datetime]:
     """Return the next due times by the definition, which may be newer than the state that a scheduler has stored."""
-    defined = office.catalogue.schedules.get(each.id) if office.has_definitions else None
+    defined = console.catalogue.schedules.get(each.id) if console.has_definitions else None
     if defined is None or each.paused_at:
         return [each.next_due] if each.next_due and not each.paused_at else []
     try:

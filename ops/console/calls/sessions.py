@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
 from sluice.ops.console.access import Role
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 
@@ -24,13 +24,13 @@ class SignedOut(Struct, frozen=True, kw_only=True):
     signed_out: bool
 
 
-def session(_: Office, asked: CallArguments[NoParameters, NoParameters]) -> Session:
+def session(_: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Session:
     if asked.who is None:
         raise BadRequest("You are not signed in.")
     return Session(role=asked.who.role, who=str(asked.who))
 
 
-def sign_in(_: Office, asked: CallArguments[NoParameters, SignIn]) -> Response:
+def sign_in(_: ConsoleContext, asked: CallArguments[NoParameters, SignIn]) -> Response:
     role = asked.gate.role_for(asked.body.token)
     if role is None:
         return asked.gate.wrong_token(asked.request)
@@ -38,7 +38,7 @@ def sign_in(_: Office, asked: CallArguments[NoParameters, SignIn]) -> Response:
     return Response(document=Session(role=role, who=str(role)), headers={"Set-Cookie": cookie})
 
 
-def sign_out(_: Office, asked: CallArguments[NoParameters, NoParameters]) -> Response:
+def sign_out(_: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Response:
     return Response(
         document=SignedOut(signed_out=True), headers={"Set-Cookie": asked.gate.no_session(asked.request)}
     )

@@ -25,7 +25,7 @@ from sluice.ledger.reads.submission_progress import (
 )
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.planner.bubble_up.walk import mode_of, require_fit
@@ -94,7 +94,7 @@ class Resumed(Struct, frozen=True):
     let_go: int
 
 
-def submissions(office: Office, asked: CallArguments[Some, NoParameters]) -> Submissions:
+def submissions(console: ConsoleContext, asked: CallArguments[Some, NoParameters]) -> Submissions:
     query, before = asked.query, asked.query.before
 
     def read(tx: Tx) -> Submissions:
@@ -106,10 +106,10 @@ def submissions(office: Office, asked: CallArguments[Some, NoParameters]) -> Sub
         told = [ListedSubmission(**_words(each, known[each.number])) for each in page.found]
         return Submissions(told, write_token(page.next))
 
-    return office.ask(read)
+    return console.ask(read)
 
 
-def submission(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> WholeSubmission:
+def submission(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> WholeSubmission:
     (id_,) = asked.words
 
     def read(tx: Tx) -> WholeSubmission | None:
@@ -120,7 +120,7 @@ def submission(office: Office, asked: CallArguments[NoParameters, NoParameters])
         request = _masked(submission_lists.request(tx, id_))
         return WholeSubmission(**_words(found, share), request=request, jobs=share.states, about=share.about)
 
-    found = office.ask(read)
+    found = console.ask(read)
     if found is None:
         raise BadRequest(
             f"There is no submission {id_}.", advice="GET /api/submissions lists all submissions."
@@ -128,45 +128,45 @@ def submission(office: Office, asked: CallArguments[NoParameters, NoParameters])
     return found
 
 
-def submit(office: Office, asked: CallArguments[NoParameters, Submission]) -> Received:
+def submit(console: ConsoleContext, asked: CallArguments[NoParameters, Submission]) -> Received:
     """Submit. The trace context may also be in the W3C header ``traceparent``."""
     wanted = asked.body
     if wanted.traceparent is None:
         wanted = replace(wanted, traceparent=asked.request.headers.get("traceparent"))
-    _require_fit(office, wanted)
-    client = office.doing(asked.who, "submit", _about(wanted), audit_results.submitted)
+    _require_fit(console, wanted)
+    client = console.doing(asked.who, "submit", _about(wanted), audit_results.submitted)
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
-def retry(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Retried:
+def retry(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Retried:
     (id_,) = asked.words
-    office.doing(asked.who, "retry", {"submission": id_}, audit_results.retried).retry(id_)
+    console.doing(asked.who, "retry", {"submission": id_}, audit_results.retried).retry(id_)
     return Retried(id_, SubmissionState.RECEIVED)
 
 
-def cancel(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Cancelled:
+def cancel(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Cancelled:
     (id_,) = asked.words
-    client = office.doing(asked.who, "cancel", {"submission": id_}, audit_results.cancelled)
+    client = console.doing(asked.who, "cancel", {"submission": id_}, audit_results.cancelled)
     return Cancelled(len(client.cancel(id_)))
 
 
-def pause(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Paused:
+def pause(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Paused:
     (id_,) = asked.words
-    client = office.doing(asked.who, "pause", {"submission": id_}, audit_results.paused)
+    client = console.doing(asked.who, "pause", {"submission": id_}, audit_results.paused)
     return Paused(id_, client.pause(id_))
 
 
-def resume(office: Office, asked: CallArguments[NoParameters, NoParameters]) -> Resumed:
+def resume(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Resumed:
     (id_,) = asked.words
-    client = office.doing(asked.who, "resume", {"submission": id_}, audit_results.resumed)
+    client = console.doing(asked.who, "resume", {"submission": id_}, audit_results.resumed)
     return Resumed(id_, client.resume(id_))
 
 
-def _require_fit(office: Office, wanted: Submission) -> None:
+def _require_fit(console: ConsoleContext, wanted: Submission) -> None:
     """Raise BadRequest if the planner would refuse the policy. A branch has definitions of its own, which only the
     planner reads.
     """
-    app = office.catalogue.get(wanted.app) if office.has_definitions and wanted.branch is None else None
+    app = console.catalogue.get(wanted.app) if console.has_definitions and wanted.branch is None else None
     if app is not None:
         require_fit(app, wanted.policy, mode_of(app, wanted))
 

@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sluice.ops.console.context import Office
+from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.documents import WorkerDocument
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.documents.worker_document import as_document, workers_and_pools
 
 
-def workers(office: Office, _: CallArguments[NoParameters, NoParameters]) -> Sequence[Mapping[str, Any]]:
-    found, pools = office.ask(workers_and_pools)
+def workers(
+    console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]
+) -> Sequence[Mapping[str, Any]]:
+    found, pools = console.ask(workers_and_pools)
     return [as_document(each, pools) for each in found]
 
 

@@ -43,15 +43,15 @@ class Examination:
 
     def __init__(
         self,
-        desk: OperatorContext,
+        context: OperatorContext,
         *,
         listen: ListenAddress,
         management: str | None = None,
         look_s_max: float = LOOK_S_MAX,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._desk = desk
-        self._settings: Settings = desk.settings
+        self._context = context
+        self._settings: Settings = context.settings
         self._listen = listen
         self._management = management
         self._look_s_max = look_s_max
@@ -88,7 +88,7 @@ class Examination:
                 _DEFINITIONS, "None were given.", "Name a source with --apps FILE, or set SLUICE_APPS."
             )
             return
-        self._catalogue = self._desk.catalogue
+        self._catalogue = self._context.catalogue
         sources = ", ".join(without_password(each) if "://" in each else each for each in self._settings.apps)
         yield ok(_DEFINITIONS, f"{counted(len(self._catalogue), 'app')}, and no fault.", where=sources)
 
@@ -97,14 +97,14 @@ class Examination:
         probes.
         """
         home = self._settings.home
-        if not self._desk.has_ledger:
+        if not self._context.has_ledger:
             yield ok(ledgers.ABOUT, f"An embedded ledger is created under {home} when a command needs it.")
             return
-        url = self._desk.keep(ledger_address(self._settings))
+        url = self._context.keep(ledger_address(self._settings))
         found = migrate.schema(url)
         yield ledgers.schema(found, where=self._where)
         ledger = Ledger(url, connections=2)
-        self._desk.closing(ledger.close)
+        self._context.closing(ledger.close)
         if found and found.is_ours:
             self._ledger = ledger
         else:
@@ -133,7 +133,7 @@ class Examination:
             sorted({*kept, *defined}),
             code=self._settings.code_version,
         )
-        known = self._desk.definitions.known if self._catalogue else None
+        known = self._context.definitions.known if self._catalogue else None
         yield from workers.drift(
             ledger.transact(fleet.workers), ledger.transact(lambda tx: fleet.differing(tx, known))
         )

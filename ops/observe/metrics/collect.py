@@ -16,8 +16,8 @@ from sluice.ops.operations.installation import Installation
 class Metrics:
     """Reader of all metrics. Several threads may use it at the same time. It connects to the broker on first use."""
 
-    def __init__(self, desk: OperatorContext, installation: Installation) -> None:
-        self._desk = desk
+    def __init__(self, context: OperatorContext, installation: Installation) -> None:
+        self._context = context
         self._installation = installation
         self._carried = Carried(self._connect)
         self._connecting = Lock()
@@ -32,7 +32,7 @@ class Metrics:
         """Return all metrics. Unreachable if the ledger does not answer. If the broker does not answer, ``BROKER_UP``
         is 0 and the depths are missing.
         """
-        defined = [*self._desk.catalogue] if self._desk.settings.apps else []
+        defined = [*self._context.catalogue] if self._context.settings.apps else []
         found = self._installation.ask(lambda tx: numbers(tx, defined))
         if not self._installation.shares_a_broker:
             return found

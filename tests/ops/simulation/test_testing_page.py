@@ -33,7 +33,7 @@ def test_the_shown_tests_pass_and_a_failure_prints_its_replay_command(project: P
     done = _pytest(project)
     assert "1 failed, 5 passed" in done, done
     assert 'replay: python -m pytest "test_failing.py::test_nothing_ever_goes_wrong" --sluice-seed 0' in done
-    assert "the hint to run fetch/20261120_" in done
+    assert "the notification to run fetch/20261120_" in done
     assert " is lost" in done
     many = _pytest(project, "--sluice-seeds", "2", "test_failing.py")
     assert "2 failed" in many, many

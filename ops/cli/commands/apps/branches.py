@@ -18,21 +18,23 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("branch", nargs="?", help="list the apps of this branch; default: list all branches")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
-    return _all(desk, installation) if options.branch is None else _one(desk, installation, options.branch)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
+    return (
+        _all(context, installation) if options.branch is None else _one(context, installation, options.branch)
+    )
 
 
-def _all(desk: CommandContext, installation: Installation) -> int:
+def _all(context: CommandContext, installation: Installation) -> int:
     found = installation.ask(versions.branches)
     rows = [(each.branch, each.apps, moment(each.synced_at), each.synced_by or "") for each in found]
     headings = ("branch", "apps", "synced (UTC)", "by")
     table = Table(headings, rows, empty="There are no branches; `sluice apps sync` makes one.")
-    desk.output.answer(found, table)
+    context.output.answer(found, table)
     return DONE
 
 
-def _one(desk: CommandContext, installation: Installation, branch: str) -> int:
+def _one(context: CommandContext, installation: Installation, branch: str) -> int:
     apps = installation.ask(lambda tx: versions.of_branch(tx, branch))
     main = {each.app: each.version for each in installation.ask(lambda tx: versions.of_branch(tx, MAIN))}
     if not apps:
@@ -46,5 +48,5 @@ def _one(desk: CommandContext, installation: Installation, branch: str) -> int:
         (each.app, each.version, "the same" if each.app in shared else main.get(each.app, "missing"))
         for each in apps
     ]
-    desk.output.answer(told, Table(("app", "version", MAIN), rows))
+    context.output.answer(told, Table(("app", "version", MAIN), rows))
     return DONE

@@ -11,16 +11,16 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    apps = list(desk.catalogue)
+def run(context: CommandContext, _: Options) -> int:
+    apps = list(context.catalogue)
     plural = "app" if len(apps) == 1 else "apps"
-    timed = list(desk.catalogue.schedules)
+    timed = list(context.catalogue.schedules)
     told = f", {len(timed)} {'schedule' if len(timed) == 1 else 'schedules'}" if timed else ""
-    tables = sorted(desk.catalogue.externals)
+    tables = sorted(context.catalogue.externals)
     document = {"apps": apps} | ({"schedules": timed} if timed else {})
     lines = [Paragraph(f"{len(apps)} {plural}{told}, no faults.", "green")]
     if tables:  # A misspelled table is among them.
         document["externals"] = tables
         lines.append(Paragraph(f"Tables that no app fills: {', '.join(tables)}."))
-    desk.output.answer(document, *lines)
+    context.output.answer(document, *lines)
     return DONE

@@ -15,13 +15,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    if desk.settings.apps:
+def run(context: CommandContext, options: Options) -> int:
+    if context.settings.apps:
         for app in options.names:
-            desk.catalogue.app(app)  # UnknownApp if the name is misspelled.
-    paused = Installation(desk).client.pause_apps(options.names, by=whoami())
+            context.catalogue.app(app)  # UnknownApp if the name is misspelled.
+    paused = Installation(context).client.pause_apps(options.names, by=whoami())
     others = [app for app in options.names if app not in paused]
-    desk.output.answer(
+    context.output.answer(
         {"paused": paused},
         *(Paragraph(f"{app} is paused.") for app in paused),
         *(Paragraph(f"{app} was paused before.") for app in others),

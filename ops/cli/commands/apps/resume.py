@@ -14,10 +14,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    resumed = Installation(desk).client.resume_apps(options.names)
+def run(context: CommandContext, options: Options) -> int:
+    resumed = Installation(context).client.resume_apps(options.names)
     others = [app for app in options.names if app not in resumed]
-    desk.output.answer(
+    context.output.answer(
         {"resumed": resumed},
         *(Paragraph(f"{app} is resumed.") for app in resumed),
         *(Paragraph(f"{app} is not paused.") for app in others),

@@ -35,13 +35,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", nargs="?", help="show all details of this app; default: list all apps")
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     if options.app is None:
-        apps = sorted(desk.catalogue.values(), key=lambda app: (desk.catalogue.rank(app.name), app.name))
-        desk.output.answer([as_document(desk.catalogue, app) for app in apps], _list(apps))
+        apps = sorted(
+            context.catalogue.values(), key=lambda app: (context.catalogue.rank(app.name), app.name)
+        )
+        context.output.answer([as_document(context.catalogue, app) for app in apps], _list(apps))
     else:
-        app = desk.catalogue.app(options.app)
-        desk.output.answer(as_document(desk.catalogue, app), *_portrait(desk, app))
+        app = context.catalogue.app(options.app)
+        context.output.answer(as_document(context.catalogue, app), *_portrait(context, app))
     return DONE
 
 
@@ -50,7 +52,7 @@ def _list(apps: Iterable[App]) -> Block:
     return Table(("app", "type", "key", "parents"), rows, prose=True, empty="No apps.")
 
 
-def _portrait(desk: CommandContext, app: App) -> Iterable[Block]:
+def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
     yield Paragraph(app.name, "bold")
     facts = {
         "type": app.job_type,
@@ -59,7 +61,7 @@ def _portrait(desk: CommandContext, app: App) -> Iterable[Block]:
         **(_facts_of_saga(app.saga) if app.saga else {}),
         "key": f"{app.template.text}, like {app.example_key}" if app.is_keyed_by_template else _key(app),
         "parents": _needs(app),
-        "children": ", ".join(children_of(desk.catalogue, app)),
+        "children": ", ".join(children_of(context.catalogue, app)),
         **_facts(app),
         "breaker": _breaker(app.breaker) if app.breaker else "",
         "retry budget": _budget(app.retry_budget) if app.retry_budget else "",

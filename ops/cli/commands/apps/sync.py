@@ -25,16 +25,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only show the changes")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    settings = desk.settings
+def run(context: CommandContext, options: Options) -> int:
+    settings = context.settings
     if options.source:
         settings = msgspec.structs.replace(settings, apps=tuple(options.source))
         catalogue = Definitions(settings).current
     else:
-        catalogue = desk.catalogue
-    ledger = Installation(desk).ledger
+        catalogue = context.catalogue
+    ledger = Installation(context).ledger
     difference = sync(ledger, options.branch, catalogue, by=options.user, dry_run=options.dry_run)
-    desk.output.answer(_document(difference), *_page(difference, dry_run=options.dry_run))
+    context.output.answer(_document(difference), *_page(difference, dry_run=options.dry_run))
     return DONE
 
 

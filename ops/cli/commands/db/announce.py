@@ -18,15 +18,15 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, _: Options) -> int:
+    installation = Installation(context)
     if not installation.shares_a_broker:
         raise BadRequest(
             "The in-process broker of another process cannot be reached.",
-            where=desk.settings.broker_url,
+            where=context.settings.broker_url,
             advice="Name the broker with --broker or SLUICE_BROKER_URL. `sluice up` announces jobs at its start.",
         )
     announced = redispatch.announce_everything(installation.ledger, installation.broker.publish)
     plural = "job was" if announced == 1 else "jobs were"
-    desk.output.answer({"announced": announced}, Paragraph(f"{announced} {plural} announced again."))
+    context.output.answer({"announced": announced}, Paragraph(f"{announced} {plural} announced again."))
     return DONE

@@ -21,8 +21,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vhost", default="/", help="virtual host of RabbitMQ; default: %(default)s")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    namespace = desk.settings.broker_namespace
+def run(context: CommandContext, options: Options) -> int:
+    namespace = context.settings.broker_namespace
     if not _PREFIX.fullmatch(options.prefix):
         raise BadRequest(
             f"--prefix: {options.prefix!r} is not made of letters, digits, _ and -.",
@@ -37,5 +37,5 @@ def run(desk: CommandContext, options: Options) -> int:
     else:
         lines, users = roles.rabbitmq(options.prefix, options.vhost, namespace), [*roles.RABBITMQ]
     document = {"users": [f"{options.prefix}_{role}" for role in users], "lines": lines}
-    desk.output.answer(document, Verbatim(lines.rstrip("\n")))
+    context.output.answer(document, Verbatim(lines.rstrip("\n")))
     return DONE

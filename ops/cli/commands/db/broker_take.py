@@ -18,8 +18,8 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, _: Options) -> int:
+    installation = Installation(context)
     owner = installation.owner
     if owner is None:
         raise BadRequest(
@@ -37,5 +37,5 @@ def run(desk: CommandContext, _: Options) -> int:
     document = {"owner": {"id": owner.id, "ledger": owner.ledger}, "before": None}
     if before is not None:
         document["before"] = {"id": before.id, "ledger": before.ledger}
-    desk.output.answer(document, Paragraph(said, "green"))
+    context.output.answer(document, Paragraph(said, "green"))
     return DONE

@@ -15,7 +15,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    found = Installation(desk).ask(breaches)
-    desk.output.answer({"breaches": document(found)}, *(blocks(found) if found else [AGREES]))
+def run(context: CommandContext, _: Options) -> int:
+    found = Installation(context).ask(breaches)
+    context.output.answer({"breaches": document(found)}, *(blocks(found) if found else [AGREES]))
     return FAILED if found else DONE

@@ -30,9 +30,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    keep = _keep_s(desk, options.older_than)
-    ledger, store = Installation(desk).ledger, blobs(desk.settings)
+def run(context: CommandContext, options: Options) -> int:
+    keep = _keep_s(context, options.older_than)
+    ledger, store = Installation(context).ledger, blobs(context.settings)
     try:
         swept = (preview if options.dry_run else prune)(ledger, store, keep_s=keep, orphans=options.orphans)
     except BlobsUnavailable as error:
@@ -41,18 +41,18 @@ def run(desk: CommandContext, options: Options) -> int:
     removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
     counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
     document = {"older_than_s": keep, "dry_run": options.dry_run, "removed": counts}
-    desk.output.answer(document, Paragraph(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
+    context.output.answer(document, Paragraph(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
     return DONE
 
 
-def _keep_s(desk: CommandContext, text: str | None) -> float:
+def _keep_s(context: CommandContext, text: str | None) -> float:
     if text is None:
-        if desk.settings.keep_history_s is None:
+        if context.settings.keep_history_s is None:
             raise BadRequest(
                 "SLUICE_KEEP_HISTORY is off: everything is kept.",
                 advice="Set the age, for example `sluice db prune --older-than 30d`.",
             )
-        return desk.settings.keep_history_s
+        return context.settings.keep_history_s
     try:
         keep = keep_s(text)
     except ValueError as error:

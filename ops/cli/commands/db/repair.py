@@ -17,9 +17,9 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    repaired, left = repair(Installation(desk).ledger)
-    desk.output.answer(
+def run(context: CommandContext, _: Options) -> int:
+    repaired, left = repair(Installation(context).ledger)
+    context.output.answer(
         {"repaired": repaired, "breaches": document(left)},
         Table(("repaired",), [(rule,) for rule in repaired], prose=True),
         *(blocks(left) if left else [AGREES]),

@@ -24,8 +24,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
     above = installation.ledger.transact(restoration.restore)
     if above is None:
         raise LedgerBusy(
@@ -36,7 +36,7 @@ def run(desk: CommandContext, options: Options) -> int:
         installation.ledger.transact(identity.renew)
     publish = installation.broker.publish if installation.shares_a_broker else None
     announced = redispatch.announce_everything(installation.ledger, publish) if publish else 0
-    desk.output.answer(
+    context.output.answer(
         {"above": above, "announced": announced},
         Paragraph(f"All new numbers are above {above}. Start the workers.", "green"),
     )

@@ -15,13 +15,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", default="sluice", help="how their names begin: %(default)s")
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     try:
         document = {
             "roles": roles.names(options.prefix),
-            "sql": roles.script(options.prefix, desk.settings.ledger_schema),
+            "sql": roles.script(options.prefix, context.settings.ledger_schema),
         }
     except ValueError as error:
         raise BadRequest(f"--prefix: {error}.", advice="For example --prefix sluice") from None
-    desk.output.answer(document, Verbatim(str(document["sql"]).rstrip("\n")))
+    context.output.answer(document, Verbatim(str(document["sql"]).rstrip("\n")))
     return DONE

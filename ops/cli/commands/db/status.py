@@ -19,8 +19,8 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    url = Installation(desk).ledger_url
+def run(context: CommandContext, _: Options) -> int:
+    url = Installation(context).ledger_url
     found = migrate.schema(url)
     pending = migrate.pending(found)
     with closing(Ledger(url, connections=1)) as ledger:
@@ -29,7 +29,7 @@ def run(desk: CommandContext, _: Options) -> int:
         )
         now = ledger.transact(lambda tx: tx.current_time())
     document = {
-        "schema": desk.settings.ledger_schema,
+        "schema": context.settings.ledger_schema,
         "revision": found.revision if found else None,
         "compatible_from": found.compatible_from if found else None,
         "code": migrate.REVISION,
@@ -43,7 +43,7 @@ def run(desk: CommandContext, _: Options) -> int:
             Paragraph("A migration would wait for:"),
             Table(("pid", "name", "state", "open since"), rows),
         ]
-    desk.output.answer(document, _headline(desk.settings.ledger_schema, found, pending), *blocks)
+    context.output.answer(document, _headline(context.settings.ledger_schema, found, pending), *blocks)
     return DONE if not pending else FAILED
 
 

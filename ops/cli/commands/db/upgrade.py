@@ -13,7 +13,7 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    revision = migrate.upgrade(Installation(desk).ledger_url)
-    desk.output.answer({"revision": revision}, Paragraph(f"The ledger is at {revision}.", "green"))
+def run(context: CommandContext, _: Options) -> int:
+    revision = migrate.upgrade(Installation(context).ledger_url)
+    context.output.answer({"revision": revision}, Paragraph(f"The ledger is at {revision}.", "green"))
     return DONE

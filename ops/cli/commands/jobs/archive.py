@@ -39,25 +39,25 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
     outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
     if options.key and options.outcome:
         raise BadRequest("Keys and --outcome cannot be combined.", advice="Give either keys or --outcome.")
     if options.key:
-        archived = archive_named(desk, installation, installation.ledger, options.app, options.key)
+        archived = archive_named(context, installation, installation.ledger, options.app, options.key)
     else:
-        archived = sum(_ended(installation, _app(desk, options.app), state) for state in outcomes)
+        archived = sum(_ended(installation, _app(context, options.app), state) for state in outcomes)
     jobs = "1 job is" if archived == 1 else f"{archived} jobs are"
-    desk.output.answer({"archived": archived}, Paragraph(f"{jobs} archived."))
+    context.output.answer({"archived": archived}, Paragraph(f"{jobs} archived."))
     return DONE
 
 
-def _app(desk: CommandContext, app: str) -> str:
+def _app(context: CommandContext, app: str) -> str:
     """Return the name of the app. UnknownApp if the definitions do not have it. Without definitions, the ledger
     decides.
     """
-    return desk.catalogue.app(app).name if desk.settings.apps else app
+    return context.catalogue.app(app).name if context.settings.apps else app
 
 
 def _ended(installation: Installation, app: str, state: State) -> int:

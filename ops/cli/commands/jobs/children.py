@@ -18,26 +18,28 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    if is_of_partitions(desk.catalogue, options.app):
-        desk.output.answer(*partition_children(desk.catalogue, options.app, options.key, whole=options.all))
+def run(context: CommandContext, options: Options) -> int:
+    if is_of_partitions(context.catalogue, options.app):
+        context.output.answer(
+            *partition_children(context.catalogue, options.app, options.key, whole=options.all)
+        )
         return DONE
-    name = related(desk, options.app, options.key)
-    app = desk.catalogue[name.app]
-    found = list(keyspace_of(app, desk.catalogue).children(app, name.key))
+    name = related(context, options.app, options.key)
+    app = context.catalogue[name.app]
+    found = list(keyspace_of(app, context.catalogue).children(app, name.key))
     shown = excerpt(
         found,
         alike=lambda child: child.app,
         rest=lambda child, words: JobName(child.app, words),
         whole=options.all,
     )
-    desk.output.answer(found, Table(("app", "key"), list(shown), empty=_reason(desk, name)))
+    context.output.answer(found, Table(("app", "key"), list(shown), empty=_reason(context, name)))
     return DONE
 
 
-def _reason(desk: CommandContext, name: JobName) -> str:
+def _reason(context: CommandContext, name: JobName) -> str:
     """Return why there are no children."""
-    apps = desk.catalogue.children_of(name.app)
+    apps = context.catalogue.children_of(name.app)
     if not apps:
         return f"No job needs {name}: no app depends on {name.app}."
     return (

@@ -52,36 +52,36 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    graph = app_graph(desk.catalogue, options.app) if options.key is None else _live(desk, options)
-    kind = _kind(desk, options)
+def run(context: CommandContext, options: Options) -> int:
+    graph = app_graph(context.catalogue, options.app) if options.key is None else _live(context, options)
+    kind = _kind(context, options)
     drawn = graph if options.all or kind == "json" else folded(graph)
     if drawn.note:
-        desk.output.note(Paragraph(drawn.note, "yellow"))
+        context.output.note(Paragraph(drawn.note, "yellow"))
     if options.output is None:
-        desk.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
+        context.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
     else:
-        _write(desk, drawn, Path(options.output), kind)
+        _write(context, drawn, Path(options.output), kind)
     return DONE
 
 
-def _kind(desk: CommandContext, options: Options) -> str:
-    if options.format is None and options.output is None and desk.output.as_json:
+def _kind(context: CommandContext, options: Options) -> str:
+    if options.format is None and options.output is None and context.output.as_json:
         return "json"
     return options.format or _SUFFIXES.get(Path(options.output or "").suffix, "mermaid")
 
 
-def _write(desk: CommandContext, graph: Graph, path: Path, kind: str) -> None:
+def _write(context: CommandContext, graph: Graph, path: Path, kind: str) -> None:
     try:
         path.write_text(FORMATS[kind](graph) + "\n", encoding="utf8")
     except OSError as error:
         raise BadRequest(f"The picture cannot be written: {error}.", where=str(path)) from None
     written = {"file": str(path), "nodes": len(graph.nodes), "edges": len(graph.edges)}
-    desk.output.answer(written, Paragraph("{file}: {nodes} nodes, {edges} edges.".format(**written)))
+    context.output.answer(written, Paragraph("{file}: {nodes} nodes, {edges} edges.".format(**written)))
 
 
-def _live(desk: CommandContext, options: Options) -> Graph:
+def _live(context: CommandContext, options: Options) -> Graph:
     from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
     from sluice.ops.operations.live_graph import live_graph  # noqa: PLC0415 - loads the database driver, which only a live graph needs
 
-    return live_graph(desk, Installation(desk), options.app, options.key)
+    return live_graph(context, Installation(context), options.app, options.key)

@@ -45,55 +45,55 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     if options.follow:
-        return _follow(desk, options)
-    found = dossier_of(desk, Installation(desk), options.app, options.key)
+        return _follow(context, options)
+    found = dossier_of(context, Installation(context), options.app, options.key)
     if options.course:
         lines = _course(found)
-        desk.output.answer({**_job(found), "log": lines}, *map(Paragraph, lines))
-        _note_removed(desk, found)
+        context.output.answer({**_job(found), "log": lines}, *map(Paragraph, lines))
+        _note_removed(context, found)
         return DONE
     rounds = _ended(found, options.round)
     if options.round is not None and options.round not in {each.round for each in found.rounds}:
         raise BadRequest(f"{found.job.name} has no round {options.round}.", advice=_past(found))
-    desk.output.answer({**_job(found), "rounds": [round_document(each) for each in rounds]})
+    context.output.answer({**_job(found), "rounds": [round_document(each) for each in rounds]})
     for each in rounds:
-        _show(desk, each)
+        _show(context, each)
     if not rounds and not found.job.is_pruned:
         what = f"{found.job.name} is {found.job.state}; no round of it has ended."
-        desk.output.note(Paragraph(what, "bright_black"))
-    _note_removed(desk, found)
+        context.output.note(Paragraph(what, "bright_black"))
+    _note_removed(context, found)
     return DONE
 
 
-def _follow(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
+def _follow(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
     tell = _tell_steps if options.course else partial(_tell_rounds, number=options.round)
     told = 0
     while True:
-        found = dossier_of(desk, installation, options.app, options.key)
-        told = tell(desk, found, told)
+        found = dossier_of(context, installation, options.app, options.key)
+        told = tell(context, found, told)
         if found.job.state in TERMINAL:
-            _note_removed(desk, found)
+            _note_removed(context, found)
             return DONE
         time.sleep(FOLLOW_EVERY_S)
 
 
-def _tell_steps(desk: CommandContext, found: Dossier, told: int) -> int:
+def _tell_steps(context: CommandContext, found: Dossier, told: int) -> int:
     """Show the state changes that were not shown yet. Return how many have been shown by now."""
     lines = _course(found)
     for line in lines[told:]:
-        desk.output.stream({"log": line}, Paragraph(line))
+        context.output.stream({"log": line}, Paragraph(line))
     return len(lines)
 
 
-def _tell_rounds(desk: CommandContext, found: Dossier, told: int, *, number: int | None) -> int:
+def _tell_rounds(context: CommandContext, found: Dossier, told: int, *, number: int | None) -> int:
     """Show the ended rounds that were not shown yet. Return how many have been shown by now."""
     rounds = _ended(found, number)
     for each in rounds[told:]:
-        desk.output.stream(round_document(each))
-        _show(desk, each)
+        context.output.stream(round_document(each))
+        _show(context, each)
     return len(rounds)
 
 
@@ -102,12 +102,12 @@ def _course(found: Dossier) -> tuple[str, ...]:
     return log_of(job.name, found.history, found.rounds, archived_at=job.archived_at)
 
 
-def _note_removed(desk: CommandContext, found: Dossier) -> None:
+def _note_removed(context: CommandContext, found: Dossier) -> None:
     """Write a note if the history, or a part of it, was removed."""
     if words := removed(found.job):
         job = found.job
         what = f"{job.name} is {job.state} since {moment(job.changed_at)} UTC; {words}."
-        desk.output.note(Paragraph(what, "bright_black"))
+        context.output.note(Paragraph(what, "bright_black"))
 
 
 def _job(found: Dossier) -> dict[str, object]:
@@ -131,9 +131,9 @@ def _past(found: Dossier) -> str:
     return f"{words[:1].upper()}{words[1:]}." if words else "It has not run yet."
 
 
-def _show(desk: CommandContext, each: Round) -> None:
+def _show(context: CommandContext, each: Round) -> None:
     """Show a round to people. Output that was stored in full is read in pieces."""
-    output = desk.output
+    output = context.output
     output.say(
         Paragraph(
             f"round {each.round} on {each.worker}, {moment(each.executed_at)} UTC: {each.ending}", "bold"
@@ -143,7 +143,7 @@ def _show(desk: CommandContext, each: Round) -> None:
         output.say(Verbatim(each.log.rstrip("\n"), "bright_black"))
     for text, blob, style in ((each.output, each.output_blob, ""), (each.stderr, each.stderr_blob, "yellow")):
         if blob is not None and not output.as_json:
-            _pour(desk, blob, text or "", style)
+            _pour(context, blob, text or "", style)
         elif text:
             output.say(Verbatim(text.rstrip("\n"), style))
     # The error of a program repeats its stderr, which is shown above.
@@ -154,15 +154,15 @@ def _show(desk: CommandContext, each: Round) -> None:
         output.say(Verbatim(each.error_after_commit.rstrip("\n"), "red"))
 
 
-def _pour(desk: CommandContext, blob: str, text: str, style: str) -> None:
+def _pour(context: CommandContext, blob: str, text: str, style: str) -> None:
     """Show the stored output in full. If the store is unavailable, show the beginning and the end of it from the
     ledger.
     """
-    pieces = blobs(desk.settings).read(blob)
+    pieces = blobs(context.settings).read(blob)
     try:
         first = next(pieces, b"")
     except BlobsUnavailable as error:
-        desk.output.note(Paragraph(f"{error.what} The ledger has this part of it:", "bright_black"))
-        desk.output.say(Verbatim(text.rstrip("\n"), style))
+        context.output.note(Paragraph(f"{error.what} The ledger has this part of it:", "bright_black"))
+        context.output.say(Verbatim(text.rstrip("\n"), style))
     else:
-        desk.output.pour(chain([first], pieces))
+        context.output.pour(chain([first], pieces))

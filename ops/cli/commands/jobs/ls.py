@@ -62,7 +62,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
     wanted = job_lists.JobListFilter(
         app=options.of_app,
@@ -71,44 +71,44 @@ def run(desk: CommandContext, options: Options) -> int:
         since=options.since,
         uncollected=options.uncollected,
         where=where,
-        readings=_readings(desk, where),
+        readings=_readings(context, where),
         order=Order(by=OrderBy(options.order), descending=not options.ascending),
         limit=min(max(options.limit, 0), LIMIT_MAX),
     )
-    return _list(desk, wanted) if options.page is None else _turn(desk, wanted, options.page)
+    return _list(context, wanted) if options.page is None else _turn(context, wanted, options.page)
 
 
-def _list(desk: CommandContext, wanted: job_lists.JobListFilter) -> int:
-    found = Installation(desk).ask(lambda tx: job_lists.jobs(_known(tx, wanted), wanted))
-    desk.output.answer([_document(job) for job in found], _table(found, wanted.order))
+def _list(context: CommandContext, wanted: job_lists.JobListFilter) -> int:
+    found = Installation(context).ask(lambda tx: job_lists.jobs(_known(tx, wanted), wanted))
+    context.output.answer([_document(job) for job in found], _table(found, wanted.order))
     if found and len(found) == wanted.limit:
-        desk.output.note(
+        context.output.note(
             Paragraph(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black")
         )
     return DONE
 
 
-def _turn(desk: CommandContext, wanted: job_lists.JobListFilter, token: str) -> int:
+def _turn(context: CommandContext, wanted: job_lists.JobListFilter, token: str) -> int:
     """Show one page."""
     asked = None if token == FIRST else token
-    found = Installation(desk).ask(lambda tx: job_lists.page(_known(tx, wanted), wanted, asked))
+    found = Installation(context).ask(lambda tx: job_lists.page(_known(tx, wanted), wanted, asked))
     document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
-    desk.output.answer(document, _table(found.jobs, wanted.order))
-    if not desk.output.as_json:
+    context.output.answer(document, _table(found.jobs, wanted.order))
+    if not context.output.as_json:
         rest = "" if found.next is None else f" The next page: --page {found.next}"
-        desk.output.note(Paragraph(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
+        context.output.note(Paragraph(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
     return DONE
 
 
-def _readings(desk: CommandContext, where: Condition | None) -> KeyReadings | None:
+def _readings(context: CommandContext, where: Condition | None) -> KeyReadings | None:
     """Return the readings of keys by the definitions. None if the condition does not need them, or if no definitions
     were given.
     """
     if where is None or not needs_definitions(where):
         return None
-    if desk.settings.apps:
-        return key_readings(desk.catalogue)
-    desk.output.note(
+    if context.settings.apps:
+        return key_readings(context.catalogue)
+    context.output.note(
         Paragraph("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
     )
     return None

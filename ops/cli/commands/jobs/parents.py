@@ -33,16 +33,18 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    if is_of_partitions(desk.catalogue, options.app):
-        desk.output.answer(*partition_parents(desk.catalogue, options.app, options.key, whole=options.all))
+def run(context: CommandContext, options: Options) -> int:
+    if is_of_partitions(context.catalogue, options.app):
+        context.output.answer(
+            *partition_parents(context.catalogue, options.app, options.key, whole=options.all)
+        )
         return DONE
-    name = related(desk, options.app, options.key)
-    app = desk.catalogue[name.app]
-    gates = keyspace_of(app, desk.catalogue).gates(app, name.key)
-    desk.output.answer(
+    name = related(context, options.app, options.key)
+    app = context.catalogue[name.app]
+    gates = keyspace_of(app, context.catalogue).gates(app, name.key)
+    context.output.answer(
         [{"group": gate.name, "jobs": [need.parent for need in gate.needs]} for gate in gates],
-        *(_page(gates, whole=options.all) if gates else _reasons(desk, name)),
+        *(_page(gates, whole=options.all) if gates else _reasons(context, name)),
     )
     return DONE
 
@@ -70,14 +72,14 @@ def _must(need: Need) -> str:
     return f"{need.when} within {span(need.lag_s_max)}" if need.lag_s_max else f"{need.when} again"
 
 
-def _reasons(desk: CommandContext, name: JobName) -> Iterator[Block]:
+def _reasons(context: CommandContext, name: JobName) -> Iterator[Block]:
     """Yield the reason why there are no parents."""
-    app = desk.catalogue[name.app]
-    if not keyspace_of(app, desk.catalogue).unmatched(app, name.key):
+    app = context.catalogue[name.app]
+    if not keyspace_of(app, context.catalogue).unmatched(app, name.key):
         yield Paragraph(f"{name} needs no other job: {app.name} has no depends_on.")
         return
     yield Paragraph(f"{name} fits none of the groups of {app.name}; submit refuses it.", "yellow")
-    for alternative in desk.catalogue.alternatives(app.name):
+    for alternative in context.catalogue.alternatives(app.name):
         domains = (f"{word} {_listed(values)}" for word, values in alternative.domains.items())
         yield Paragraph(
             f"group {alternative.name} is for {'; '.join(domains) or 'keys that fit its parents'}", indent=2

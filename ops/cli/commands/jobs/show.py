@@ -36,11 +36,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    found = dossier_of(desk, Installation(desk), options.app, options.key)
-    calendar = calendar_of(desk, found.job.app)
-    page = _page(found, calendar, is_saga=is_saga(desk, found), whole=options.all)
-    desk.output.answer(document_of(desk, found), *page)
+def run(context: CommandContext, options: Options) -> int:
+    found = dossier_of(context, Installation(context), options.app, options.key)
+    calendar = calendar_of(context, found.job.app)
+    page = _page(found, calendar, is_saga=is_saga(context, found), whole=options.all)
+    context.output.answer(document_of(context, found), *page)
     return DONE
 
 

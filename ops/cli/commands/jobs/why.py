@@ -20,12 +20,12 @@ _BAD = {"cause", "lost", "refusal"}
 options = job_options
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     """Show the answer. A job that does not exist, or cannot exist, has an answer too. A text that cannot be the name of
     a job is an error.
     """
-    answer, now = reasons(desk, Installation(desk), options.app, options.key)
-    desk.output.answer(answer, *_page(answer, now))
+    answer, now = reasons(context, Installation(context), options.app, options.key)
+    context.output.answer(answer, *_page(answer, now))
     return DONE
 
 

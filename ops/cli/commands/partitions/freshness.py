@@ -55,14 +55,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help=told)
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    app = desk.catalogue.app(options.app)
-    ask = _ids(app, app.chunking, options) if app.chunking else _keys(desk, app, options)
-    told = Installation(desk).ask(ask)
-    desk.output.answer(as_document(app, told), *_page(app, told))
+def run(context: CommandContext, options: Options) -> int:
+    app = context.catalogue.app(options.app)
+    ask = _ids(app, app.chunking, options) if app.chunking else _keys(context, app, options)
+    told = Installation(context).ask(ask)
+    context.output.answer(as_document(app, told), *_page(app, told))
     if told.more:
         shown = _limit(options, app)
-        desk.output.note(Paragraph(f"There may be more; --limit shows more than {shown:,}.", "bright_black"))
+        context.output.note(
+            Paragraph(f"There may be more; --limit shows more than {shown:,}.", "bright_black")
+        )
     return DONE
 
 
@@ -103,14 +105,14 @@ def _ids(app: App, chunking: Chunking, options: Options) -> Ask:
     return ask
 
 
-def _keys(desk: CommandContext, app: App, options: Options) -> Ask:
+def _keys(context: CommandContext, app: App, options: Options) -> Ask:
     if options.work_ids is not None:
         raise BadRequest(
             f"{app.name} has keys like {app.example_key}, and no work IDs.",
             where=app.name,
             advice=f"Name keys, like sluice freshness {app.name} {app.example_key}",
         )
-    named = list(dict.fromkeys(canonical(desk, app.name, key).key for key in options.key))
+    named = list(dict.fromkeys(canonical(context, app.name, key).key for key in options.key))
     limit, before = _limit(options, app), options.older_than
 
     def ask(tx: Tx) -> FreshnessReport:

@@ -50,57 +50,57 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    found = Installation(desk).ask(lambda tx: _read(tx, desk, options))
+def run(context: CommandContext, options: Options) -> int:
+    found = Installation(context).ask(lambda tx: _read(tx, context, options))
     if found is None:
         said = f"Submission {options.submission} has no partitions to show."
-        desk.output.answer({"apps": []}, Paragraph(said, "bright_black"))
+        context.output.answer({"apps": []}, Paragraph(said, "bright_black"))
         return DONE
     along, shown = found
     document = {"apps": [as_document(each, cells) for each, cells in shown]}
-    desk.output.answer(document, *_page(along, shown))
+    context.output.answer(document, *_page(along, shown))
     return DONE
 
 
-def _read(tx: Tx, desk: CommandContext, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
+def _read(tx: Tx, context: CommandContext, options: Options) -> tuple[Axis, list[tuple[Strip, Cells]]] | None:
     status = submission_progress.status(tx, options.submission)
     if status is None:
         raise BadRequest(
             f"There is no submission {options.submission}.",
             advice="`sluice submissions` lists the submissions.",
         )
-    rows = sorted(_rows(tx, desk, status), key=lambda row: (desk.catalogue.rank(row.app), row.app))
+    rows = sorted(_rows(tx, context, status), key=lambda row: (context.catalogue.rank(row.app), row.app))
     if not rows:
         return None
-    along = axis(rows, max(options.columns or _columns(desk, rows), COLUMNS_MIN))
+    along = axis(rows, max(options.columns or _columns(context, rows), COLUMNS_MIN))
     strips = [strip(row, along) for row in rows]
     return along, [(each, _cells(tx, each)) for each in strips]
 
 
-def _rows(tx: Tx, desk: CommandContext, status: SubmissionStatus) -> Iterator[PartitionRow]:
+def _rows(tx: Tx, context: CommandContext, status: SubmissionStatus) -> Iterator[PartitionRow]:
     """Yield a row for each app that the definitions have. The requested partitions are shown even if no job was needed
     for them.
     """
-    extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(desk, each.app)}
+    extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(context, each.app)}
     for app, each in extents.items():
         span = each.span
-        if app == status.app and (asked := _asked(desk, status)):
+        if app == status.app and (asked := _asked(context, status)):
             span = Span(min(span.first, asked.span.first), max(span.last, asked.span.last))
-        yield PartitionRow(app, each.place, partitioning_of(desk.catalogue[app]).calendar, span)
-    if status.app not in extents and (asked := _asked(desk, status)):
+        yield PartitionRow(app, each.place, partitioning_of(context.catalogue[app]).calendar, span)
+    if status.app not in extents and (asked := _asked(context, status)):
         yield asked
 
 
-def _is_bounded(desk: CommandContext, app: str) -> bool:
+def _is_bounded(context: CommandContext, app: str) -> bool:
     """Return whether the app is defined and its work ends. Work that never ends makes no partitions."""
-    return app in desk.catalogue and not desk.catalogue[app].unbounded
+    return app in context.catalogue and not context.catalogue[app].unbounded
 
 
-def _asked(desk: CommandContext, status: SubmissionStatus) -> PartitionRow | None:
-    app = desk.catalogue.get(status.app)
+def _asked(context: CommandContext, status: SubmissionStatus) -> PartitionRow | None:
+    app = context.catalogue.get(status.app)
     if app is None or app.partitioning is None or app.unbounded or not (status.start and status.end):
         return None
-    table = table_of(desk.catalogue, app.partitioning.table)
+    table = table_of(context.catalogue, app.partitioning.table)
     try:
         span = Span(table.calendar.read(status.start), table.calendar.read(status.end))
     except ValueError:
@@ -108,10 +108,10 @@ def _asked(desk: CommandContext, status: SubmissionStatus) -> PartitionRow | Non
     return PartitionRow(app.name, TableVersion(table.name, table.version), table.calendar, span)
 
 
-def _columns(desk: CommandContext, rows: Sequence[PartitionRow]) -> int:
-    if desk.output.as_json:
+def _columns(context: CommandContext, rows: Sequence[PartitionRow]) -> int:
+    if context.output.as_json:
         return COLUMNS_OF_DOCUMENT
-    return (desk.output.width or COLUMNS) - _margin(rows)
+    return (context.output.width or COLUMNS) - _margin(rows)
 
 
 def _margin(rows: Sequence[PartitionRow]) -> int:

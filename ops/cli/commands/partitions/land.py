@@ -18,12 +18,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    catalogue = desk.catalogue
-    new = Installation(desk).client.land(catalogue, options.table, options.partition)
+def run(context: CommandContext, options: Options) -> int:
+    catalogue = context.catalogue
+    new = Installation(context).client.land(catalogue, options.table, options.partition)
     what = "1 partition" if new == 1 else f"{new} partitions"
     is_new = "has landed now and had" if new == 1 else "have landed now and had"
-    desk.output.answer(
+    context.output.answer(
         {"table": options.table, "landed": new}, Paragraph(f"{what} of {options.table} {is_new} not before.")
     )
     return DONE

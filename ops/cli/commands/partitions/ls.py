@@ -40,26 +40,26 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     if options.table is not None:
-        return _one(desk, table_of(desk.catalogue, options.table), options)
+        return _one(context, table_of(context.catalogue, options.table), options)
     if options.first is not None or options.last is not None:
         raise BadRequest(
             "--from and --to need a table.", advice="Name the table: sluice partitions ls TABLE --from P"
         )
-    tables = list(tables_of(desk.catalogue))
+    tables = list(tables_of(context.catalogue))
     places = [TableVersion(table.name, table.version) for table in tables]
-    found = Installation(desk).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
+    found = Installation(context).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
     rows = [_row(table, found.get(table.name)) for table in tables]
     headings = ("table", "filled by", "unit", "first", "last", "existing", "under way", "missing", "holes")
     documents = [_document(table, found.get(table.name)) for table in tables]
-    desk.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
+    context.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
     return DONE
 
 
-def _one(desk: CommandContext, table: TableOf, options: Options) -> int:
+def _one(context: CommandContext, table: TableOf, options: Options) -> int:
     place, within = TableVersion(table.name, table.version), _within(table, options)
-    installation = Installation(desk)
+    installation = Installation(context)
     holding = installation.ask(lambda tx: table_partitions.holdings(tx, [place], within)).get(table.name)
     found = installation.ask(lambda tx: table_partitions.runs(tx, place, within, limit=RUNS_MAX))
     ends = Span(
@@ -67,9 +67,9 @@ def _one(desk: CommandContext, table: TableOf, options: Options) -> int:
         within.last if options.last or not found else found[-1].last,
     )
     told = [_told(table.calendar, each) for each in _with_holes(found, ends)] if found else []
-    desk.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
+    context.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
     if len(found) == RUNS_MAX:
-        desk.output.note(Paragraph("There may be more; use --from to continue.", "bright_black"))
+        context.output.note(Paragraph("There may be more; use --from to continue.", "bright_black"))
     return DONE
 
 

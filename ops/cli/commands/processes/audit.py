@@ -26,11 +26,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     limit = max(options.limit, 0)
-    found = Installation(desk).ask(lambda tx: acts(tx, since=options.since, limit=limit))
+    found = Installation(context).ask(lambda tx: acts(tx, since=options.since, limit=limit))
     documents = [{word: value for word, value in asdict(each).items() if word != "id"} for each in found]
-    desk.output.answer(
+    context.output.answer(
         documents,
         Table(
             ("at (UTC)", "actor", "action", "target", "result"),

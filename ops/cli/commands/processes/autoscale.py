@@ -53,24 +53,24 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    settings = desk.settings
-    watches = read_watches(options.queue, desk.catalogue)
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    settings = context.settings
+    watches = read_watches(options.queue, context.catalogue)
+    installation = Installation(context)
     if settings.ledger_url is None or not installation.shares_a_broker:
         raise BadSetting(
             "Workers need a ledger and a broker that they share.",
             advice="Set SLUICE_LEDGER_URL and SLUICE_BROKER_URL, or use `sluice up` for everything in one process.",
         )
-    guard = desk.keep(Guard())
+    guard = context.keep(Guard())
     posts = [_post(watch, options, guard) for watch in watches]
-    keeper = Autoscaler(installation.ledger, posts, partial(_say, desk))
+    keeper = Autoscaler(installation.ledger, posts, partial(_say, context))
     with told_to_stop() as stop:
         try:
             keeper.keep(stop, options.every)
         except KeyboardInterrupt:
             return INTERRUPTED
-    desk.output.answer({"stopped": True}, Paragraph("Stopped."))
+    context.output.answer({"stopped": True}, Paragraph("Stopped."))
     return DONE
 
 
@@ -92,10 +92,10 @@ def _post(watch: ScalingTarget, options: Options, guard: Guard) -> ScaledTarget:
     )
 
 
-def _say(desk: CommandContext, text: str) -> None:
+def _say(context: CommandContext, text: str) -> None:
     """Show a line to the user. If the output is closed, the workers stay."""
     with suppress(OSError):
-        desk.output.note(Paragraph(text))
+        context.output.note(Paragraph(text))
 
 
 def _positive(text: str) -> int:

@@ -21,22 +21,24 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     place = read_place(options.listen)
-    keys = keys_for(place, desk.settings)
-    installation = Installation(desk)
+    keys = keys_for(place, context.settings)
+    installation = Installation(context)
     installation.require_own_broker()
-    with told_to_stop() as stop, console(desk, installation, place, keys.gate) as server:
-        _look_out(desk)
-        desk.output.say(Paragraph(f"Listening at {keys.address(server.place)}"), Paragraph("Ctrl-C ends it."))
+    with told_to_stop() as stop, console(context, installation, place, keys.gate) as server:
+        _look_out(context)
+        context.output.say(
+            Paragraph(f"Listening at {keys.address(server.place)}"), Paragraph("Ctrl-C ends it.")
+        )
         stop.wait()
-    desk.output.answer({"listened": str(server.place)}, Paragraph("Stopped."))
+    context.output.answer({"listened": str(server.place)}, Paragraph("Stopped."))
     return DONE
 
 
-def _look_out(desk: CommandContext) -> None:
+def _look_out(context: CommandContext) -> None:
     """Load changed definitions in the background until the command ends. In ``sluice up`` the worker does this."""
-    if desk.settings.apps:
-        reloader = DefinitionReloader(desk.definitions, None)
+    if context.settings.apps:
+        reloader = DefinitionReloader(context.definitions, None)
         reloader.start()
-        desk.closing(reloader.end)
+        context.closing(reloader.end)

@@ -24,16 +24,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     apps = list(dict.fromkeys(options.app))
-    catalogue = desk.catalogue if desk.settings.apps else None
+    catalogue = context.catalogue if context.settings.apps else None
     if catalogue is not None and (unknown := [app for app in apps if app not in catalogue]):
         raise BadRequest(
             f"There is no app {', '.join(unknown)}.", advice="`sluice apps show` lists the apps."
         )
     known = catalogue.queues if catalogue is not None and not apps else ()
-    found = Installation(desk).ask(lambda tx: wanted(tx, apps, known=known, horizon_s=options.horizon))
-    desk.output.answer(found, _table(found))
+    found = Installation(context).ask(lambda tx: wanted(tx, apps, known=known, horizon_s=options.horizon))
+    context.output.answer(found, _table(found))
     return DONE
 
 

@@ -72,13 +72,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     if options.least > options.most:
         raise BadRequest(f"--least {options.least} is more than --most {options.most}.")
-    groups = group(desk.catalogue, read_groups(options.group))
-    written = _write(options.output, bundle(groups, _terms(desk, options)))
+    groups = group(context.catalogue, read_groups(options.group))
+    written = _write(options.output, bundle(groups, _terms(context, options)))
     rows = [(f"sluice-worker-{each.name}", ", ".join(each.apps)) for each in groups]
-    desk.output.answer(
+    context.output.answer(
         {"written": written, "workers": [_document(each) for each in groups]},
         Table(("workers", "for"), rows, prose=True),
         Paragraph(f"{len(written)} files are in {options.output}. Next: kubectl apply -k {options.output}"),
@@ -86,9 +86,9 @@ def run(desk: CommandContext, options: Options) -> int:
     return DONE
 
 
-def _terms(desk: CommandContext, options: Options) -> ManifestSettings:
+def _terms(context: CommandContext, options: Options) -> ManifestSettings:
     return ManifestSettings(
-        queues=QueueNames(desk.settings.broker_namespace),
+        queues=QueueNames(context.settings.broker_namespace),
         namespace=options.namespace,
         image=options.image,
         threads=options.threads,

@@ -37,15 +37,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    examination = Examination(desk, listen=read_place(options.listen), management=options.management)
+def run(context: CommandContext, options: Options) -> int:
+    examination = Examination(context, listen=read_place(options.listen), management=options.management)
     findings = []
     found = process_found(ledger_url=options.ledger, broker_url=options.broker)
     for finding in examination.findings(found):
         findings.append(finding)
-        desk.output.say(*_lines(finding, desk.output.width))
+        context.output.say(*_lines(finding, context.output.width))
     counts = Counter(each.level for each in findings)
-    desk.output.answer(
+    context.output.answer(
         {"findings": findings, "counts": {level: counts[level] for level in FindingLevel}},
         Paragraph(),
         Paragraph(", ".join(f"{counts[level]} {level}" for level in FindingLevel)),

@@ -13,10 +13,10 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    metrics = Metrics(desk, Installation(desk))
-    if desk.output.as_json:
-        desk.output.answer(metrics.documents())
+def run(context: CommandContext, _: Options) -> int:
+    metrics = Metrics(context, Installation(context))
+    if context.output.as_json:
+        context.output.answer(metrics.documents())
     else:
-        desk.output.say(Verbatim(metrics.text().rstrip("\n")))
+        context.output.say(Verbatim(metrics.text().rstrip("\n")))
     return DONE

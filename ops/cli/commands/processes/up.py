@@ -36,30 +36,32 @@ def options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--no-console", action="store_true", help="do not serve the console")
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     place = _place(options)
-    keys = None if place is None else keys_for(place, desk.settings)
-    facts = {"apps": len(desk.catalogue), "ledger": _ledger(desk), "broker": _broker(desk)}
-    desk.output.say(
+    keys = None if place is None else keys_for(place, context.settings)
+    facts = {"apps": len(context.catalogue), "ledger": _ledger(context), "broker": _broker(context)}
+    context.output.say(
         Paragraph("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
         Paragraph("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
     )
-    installation = Installation(desk, works=True)
+    installation = Installation(context, works=True)
     with (
         told_to_stop() as stop,
-        working(desk.settings, desk.definitions, installation.ledger, threads=options.threads),
-        _console(desk, installation, place, keys) as listened,
+        working(context.settings, context.definitions, installation.ledger, threads=options.threads),
+        _console(context, installation, place, keys) as listened,
     ):
         if listened is not None and keys is not None:
-            desk.output.say(Paragraph(f"The console is at {keys.address(listened)}"))
+            context.output.say(Paragraph(f"The console is at {keys.address(listened)}"))
         while not stop.wait(LOOK_EVERY_S):
-            if options.drain and _is_idle(desk, installation):
+            if options.drain and _is_idle(context, installation):
                 break
         if stop.is_set():
-            grace = span(desk.settings.grace_s)
-            desk.output.say(Paragraph(f"Stopping: running jobs get {grace}, unless Ctrl-C is pressed again."))
+            grace = span(context.settings.grace_s)
+            context.output.say(
+                Paragraph(f"Stopping: running jobs get {grace}, unless Ctrl-C is pressed again.")
+            )
     ended = "stopped" if stop.is_set() else "drained"
-    desk.output.answer(
+    context.output.answer(
         {**facts, "console": listened and str(listened), "ended": ended},
         Paragraph("Stopped." if stop.is_set() else "Nothing is left to do."),
     )
@@ -75,7 +77,7 @@ def _place(options: Options) -> ListenAddress | None:
 
 @contextmanager
 def _console(
-    desk: CommandContext, working: Installation, place: ListenAddress | None, keys: ConsoleKeys | None
+    context: CommandContext, working: Installation, place: ListenAddress | None, keys: ConsoleKeys | None
 ) -> Iterator[ListenAddress | None]:
     """Yield the address of the console, which is served during the block. If the address is taken, the work goes on
     without a console.
@@ -85,29 +87,29 @@ def _console(
         if place is not None and keys is not None:
             # The worker's connections are tuned for reading a few jobs at a time. The console reads many, so it has its
             # own.
-            beside = Installation(desk, beside=working)
+            beside = Installation(context, beside=working)
             try:
-                listened = opened.enter_context(console(desk, beside, place, keys.gate)).place
+                listened = opened.enter_context(console(context, beside, place, keys.gate)).place
             except PlaceTaken as error:
-                desk.output.note(
+                context.output.note(
                     Paragraph(f"{error.what} No console is served; set --listen to another address.")
                 )
         yield listened
 
 
-def _is_idle(desk: CommandContext, installation: Installation) -> bool:
+def _is_idle(context: CommandContext, installation: Installation) -> bool:
     """Return whether no work is left. False if the ledger does not answer, because it may come back."""
     try:
-        return installation.ask(lambda tx: idle(tx, desk.catalogue.sources))
+        return installation.ask(lambda tx: idle(tx, context.catalogue.sources))
     except Unreachable as error:
         _LOG.warning("cannot check whether anything is left to do: %s", error)
         return False
 
 
-def _ledger(desk: CommandContext) -> str:
-    url = desk.settings.ledger_url
-    return f"embedded under {desk.settings.home}" if url is None else without_password(url)
+def _ledger(context: CommandContext) -> str:
+    url = context.settings.ledger_url
+    return f"embedded under {context.settings.home}" if url is None else without_password(url)
 
 
-def _broker(desk: CommandContext) -> str:
-    return without_password(desk.settings.broker_url)
+def _broker(context: CommandContext) -> str:
+    return without_password(context.settings.broker_url)

@@ -19,10 +19,10 @@ def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
-def run(desk: CommandContext, _: Options) -> int:
-    found, pools = Installation(desk).ask(workers_and_pools)
+def run(context: CommandContext, _: Options) -> int:
+    found, pools = Installation(context).ask(workers_and_pools)
     documents = [as_document(each, pools) for each in found]
-    desk.output.answer(documents, _table(found), *_problems(found), *_lines(pools))
+    context.output.answer(documents, _table(found), *_problems(found), *_lines(pools))
     return DONE
 
 

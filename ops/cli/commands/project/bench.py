@@ -71,7 +71,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     """Run the benchmarks. Each run has a temporary database beside the ledger, and the ledger itself is not touched.
     Use a broker that nothing else uses, because the runs use its queues.
     """
@@ -80,7 +80,7 @@ def run(desk: CommandContext, options: Options) -> int:
     for name in wanted:
         if name not in WORKLOADS and name not in COURSES:
             raise BadRequest(f"There is no workload {name!r}; there are {', '.join([*WORKLOADS, *COURSES])}.")
-    here = Installation(desk)
+    here = Installation(context)
     if not here.shares_a_broker and any(name in COURSES for name in wanted):
         raise BadRequest(
             "The worker benchmarks need a broker that workers share.",
@@ -89,13 +89,13 @@ def run(desk: CommandContext, options: Options) -> int:
     broken: list[str] = []
     found = sit(
         entries(wanted, options.against),
-        Servers(here.ledger_url, desk.settings.broker_url, options.results),
+        Servers(here.ledger_url, context.settings.broker_url, options.results),
         runs=options.runs,
-        began=lambda entry, turn: _tell(desk, entry, turn, options.runs),
+        began=lambda entry, turn: _tell(context, entry, turn, options.runs),
         broke_off=lambda entry, error: broken.extend([f"{entry} failed:", *_lines(error)]),
     )
     for each in broken:
-        desk.output.aside.print(Paragraph(each))
+        context.output.aside.print(Paragraph(each))
     settings = {
         "cpus": os.cpu_count(),
         "machine": platform.machine(),
@@ -103,7 +103,7 @@ def run(desk: CommandContext, options: Options) -> int:
         "scale": SCALE,
     }
     ours = [each for each in found if each.contender == OURS]
-    desk.output.answer(
+    context.output.answer(
         {"settings": settings, "summaries": [_document(each, ours) for each in found]}, _table(found, ours)
     )
     return FAILED if broken else DONE
@@ -117,8 +117,8 @@ def _listed(title: str, told: Mapping[str, str]) -> str:
     return "\n".join([f"{title}:", *lines])
 
 
-def _tell(desk: CommandContext, entry: SessionEntry, turn: int, runs: int) -> None:
-    desk.output.aside.print(Paragraph(f"{entry}, run {turn + 1} of {runs}"))
+def _tell(context: CommandContext, entry: SessionEntry, turn: int, runs: int) -> None:
+    context.output.aside.print(Paragraph(f"{entry}, run {turn + 1} of {runs}"))
 
 
 def _lines(error: SluiceError) -> list[str]:

@@ -18,10 +18,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     # The table of commands contains this command.
     from sluice.ops.cli.commands import COMMANDS  # noqa: PLC0415 - it names this module, though it imports none
 
     text = script(options.shell, read_tree(COMMANDS))
-    desk.output.answer({"shell": options.shell, "script": text}, Verbatim(text.rstrip("\n")))
+    context.output.answer({"shell": options.shell, "script": text}, Verbatim(text.rstrip("\n")))
     return DONE

@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     folder = Path(options.folder)
     texts = files()
     _require_room(folder, list(texts))
@@ -40,7 +40,7 @@ def run(desk: CommandContext, options: Options) -> int:
         with (folder / name).open("x") as file:
             file.write(text)
     go = [] if options.folder == "." else [(f"cd {options.folder}", "")]
-    desk.output.answer(
+    context.output.answer(
         {"folder": str(folder), "files": [*texts]},
         Paragraph(f"Made {', '.join(texts)}. Next:"),
         Paragraph(),

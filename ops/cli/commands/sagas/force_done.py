@@ -19,9 +19,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", metavar="TEXT", help="how it was undone by hand; the journal records it")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
-    found, line = failed_undo(desk, installation, options.app, options.key)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
+    found, line = failed_undo(context, installation, options.app, options.key)
     name = found.job.name
     by = whoami()
     submission = installation.client.force_done(name, by=by, note=options.note)
@@ -33,5 +33,5 @@ def run(desk: CommandContext, options: Options) -> int:
         "submission": submission,
     }
     told = f"The undo of {counted(found.flight, line.step)}, counts as done; {name} continues."
-    desk.output.answer(document, Paragraph(told))
+    context.output.answer(document, Paragraph(told))
     return DONE

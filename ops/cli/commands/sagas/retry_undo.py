@@ -17,9 +17,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     """Submit the saga again. A submission requests it then, and the user can follow it to its end."""
-    installation = Installation(desk)
-    job = fatal_saga(desk, installation, options.app, options.key).job
+    installation = Installation(context)
+    job = fatal_saga(context, installation, options.app, options.key).job
     again = Submission(app=job.app, key=job.key, rerun="job", user=whoami())
-    return ask(desk, installation, again, wait=options.wait)
+    return ask(context, installation, again, wait=options.wait)

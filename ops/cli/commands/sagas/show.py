@@ -22,9 +22,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--traceback", action="store_true", help="show the tracebacks of its failures")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    found = saga_of(desk, Installation(desk), options.app, options.key)
-    desk.output.answer(whole_document(found), *_page(found, traceback=options.traceback))
+def run(context: CommandContext, options: Options) -> int:
+    found = saga_of(context, Installation(context), options.app, options.key)
+    context.output.answer(whole_document(found), *_page(found, traceback=options.traceback))
     return DONE
 
 

@@ -28,9 +28,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    schedule = defined(desk, options.id)
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    schedule = defined(context, options.id)
+    installation = Installation(context)
     due = datetime.fromisoformat(options.due) if options.due else None
     if due is not None:
         require_due(installation, schedule, due)
@@ -38,11 +38,11 @@ def run(desk: CommandContext, options: Options) -> int:
     installation.client.have_planned([fired.submission])
     if not fired.is_new:
         what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing new is submitted."
-        desk.output.note(Paragraph(what, "yellow"))
+        context.output.note(Paragraph(what, "yellow"))
     if options.wait:
-        return watch(desk, installation, fired.submission)
+        return watch(context, installation, fired.submission)
     status = installation.client.status(fired.submission)
     state = status.state if status else SubmissionState.RECEIVED
     document = {"submission": fired.submission, "state": state, "due": iso(fired.due), "new": fired.is_new}
-    desk.output.answer({"schedule": schedule.id, **document}, Paragraph(fired.submission))
+    context.output.answer({"schedule": schedule.id, **document}, Paragraph(fired.submission))
     return DONE

@@ -33,14 +33,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
-    found = all_schedules(desk, installation, datetime.now(UTC))
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
+    found = all_schedules(context, installation, datetime.now(UTC))
     if options.id is not None:
-        return _one(desk, installation, options.id, found, max(options.limit, 0))
+        return _one(context, installation, options.id, found, max(options.limit, 0))
     shown = [found[id_] for id_ in sorted(found) if options.all or not found[id_].retired_at]
     last = installation.ask(reads.last)
-    desk.output.answer(
+    context.output.answer(
         [as_document(each, last) for each in shown],
         Table(
             ("schedule", "app", "rule", "zone", "next due (UTC)", "last due (UTC)", "outcome"),
@@ -53,12 +53,12 @@ def run(desk: CommandContext, options: Options) -> int:
 
 
 def _one(
-    desk: CommandContext, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int
+    context: CommandContext, installation: Installation, id_: str, found: dict[str, Scheduled], limit: int
 ) -> int:
     if id_ not in found:
         raise unknown(id_, found, listing="sluice schedules ls --all")
     firings = installation.ask(lambda tx: reads.recent(tx, id_, limit))
-    desk.output.answer(
+    context.output.answer(
         {**msgspec.structs.asdict(found[id_]), "firings": firings},
         Table(
             ("due (UTC)", "decided (UTC)", "outcome"),

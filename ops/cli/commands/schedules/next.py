@@ -26,12 +26,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     after = datetime.fromisoformat(options.after) if options.after else datetime.now(UTC)
-    chosen = [defined(desk, options.id)] if options.id else list(desk.catalogue.schedules.values())
+    chosen = [defined(context, options.id)] if options.id else list(context.catalogue.schedules.values())
     merged = heapq.merge(*(coming_of(each, after) for each in chosen), key=lambda each: each[0])
     coming = list(islice(merged, options.count))
-    desk.output.answer(
+    context.output.answer(
         [_document(schedule, due) for due, schedule in coming],
         Table(
             ("due (UTC)", "schedule", "app", "local time"),

@@ -17,13 +17,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
-    ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
-    catalogue = desk.catalogue if desk.settings.apps else None
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
+    ids = known_ids(context, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
+    catalogue = context.catalogue if context.settings.apps else None
     paused = pause(installation.ledger, catalogue, ids)
     others = [id_ for id_ in ids if id_ not in paused]
-    desk.output.answer(
+    context.output.answer(
         {"paused": paused},
         *(Paragraph(f"{id_} is paused.") for id_ in ids if id_ in paused),
         *(Paragraph(f"{id_} was paused before.") for id_ in others),

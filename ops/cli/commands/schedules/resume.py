@@ -17,14 +17,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="ID", help="schedules to resume")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
-    ids = known_ids(desk, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
+    ids = known_ids(context, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     resumed = resume(installation.ledger, ids)
     told = (
         f"{', '.join(resumed)} {'goes' if len(resumed) == 1 else 'go'} on."
         if resumed
         else "No schedule was paused."
     )
-    desk.output.answer({"resumed": resumed}, Paragraph(told))
+    context.output.answer({"resumed": resumed}, Paragraph(told))
     return DONE

@@ -17,19 +17,19 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
     if options.key is None:
         stopped = len(installation.client.cancel(options.target))
         undone = installation.ask(lambda tx: saga_details.count_aborting(tx, options.target))
         what = f"Submission {options.target} is cancelled"
     else:
         client = installation.client
-        name, stopped, undone = cancel_job(desk, installation, client, options.target, options.key)
+        name, stopped, undone = cancel_job(context, installation, client, options.target, options.key)
         what = f"{name} is cancelled"
     told = f"{what}; {stopped} {'job stops' if stopped == 1 else 'jobs stop'}"
     if undone:
         told += f", and {'1 saga is' if undone == 1 else f'{undone} sagas are'} undone first"
     first = {"undone_first": undone} if undone else {}
-    desk.output.answer({"cancelled": stopped, **first}, Paragraph(f"{told}."))
+    context.output.answer({"cancelled": stopped, **first}, Paragraph(f"{told}."))
     return DONE

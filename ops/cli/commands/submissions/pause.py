@@ -16,10 +16,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    held_back = Installation(desk).client.pause(options.submission)
+def run(context: CommandContext, options: Options) -> int:
+    held_back = Installation(context).client.pause(options.submission)
     jobs = "1 job is" if held_back == 1 else f"{held_back} jobs are"
-    desk.output.answer(
+    context.output.answer(
         {"paused": options.submission, "held_back": held_back},
         Paragraph(f"Submission {options.submission} is paused; {jobs} held back."),
     )

@@ -49,73 +49,73 @@ def options(parser: argparse.ArgumentParser) -> None:
     all_option(parser)
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     submission = replace(submission_of(options), id="preview")
-    catalogue = _catalogue(desk, submission)
-    given = _given(desk, options.facts, catalogue)
+    catalogue = _catalogue(context, submission)
+    given = _given(context, options.facts, catalogue)
     now = datetime.fromisoformat(options.now) if options.now else None
     submission = meant(catalogue, submission)
     app = catalogue.app(submission.app)
     if app.partitioning:
-        document = _of_partitions(desk, catalogue, submission, given, now)
+        document = _of_partitions(context, catalogue, submission, given, now)
     elif is_by_chunk(app, submission):
-        document = _of_chunks(desk, submission, given, now)
+        document = _of_chunks(context, submission, given, now)
     else:
-        document = _of_keys(desk, submission, given, now)
-    desk.output.answer(document, *_page(document, whole=options.all))
+        document = _of_keys(context, submission, given, now)
+    context.output.answer(document, *_page(document, whole=options.all))
     return DONE
 
 
-def _given(desk: CommandContext, file: str | None, catalogue: Catalogue) -> GivenFacts | None:
+def _given(context: CommandContext, file: str | None, catalogue: Catalogue) -> GivenFacts | None:
     """Return the facts that replace a ledger. None if the ledger is used."""
     if file:
         return read_facts(file, catalogue)
-    if desk.has_ledger:
+    if context.has_ledger:
         return None
-    desk.output.note(Paragraph("There is no ledger here yet, so nothing counts as done.", "yellow"))
+    context.output.note(Paragraph("There is no ledger here yet, so nothing counts as done.", "yellow"))
     return no_facts(catalogue)
 
 
-def _catalogue(desk: CommandContext, submission: Submission) -> Catalogue:
+def _catalogue(context: CommandContext, submission: Submission) -> Catalogue:
     """Return the definitions by which the submission is planned."""
     if submission.branch is None:
-        check(desk.catalogue, submission)
-        return desk.catalogue
+        check(context.catalogue, submission)
+        return context.catalogue
     from sluice.ops.cli.plan_knowledge import known_branch  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    return known_branch(desk, submission.branch)
+    return known_branch(context, submission.branch)
 
 
 def _of_keys(
-    desk: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
+    context: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
 ) -> dict[str, Any]:
     if given:
         at = now or datetime.now(UTC)
-        return as_document(preview(desk.catalogue, submission, given.look_up, at), {}, now=at)
+        return as_document(preview(context.catalogue, submission, given.look_up, at), {}, now=at)
     from sluice.ops.cli.plan_knowledge import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, paces_s, at = known_preview(desk, submission, now)
+    found, paces_s, at = known_preview(context, submission, now)
     return as_document(found, paces_s, now=at)
 
 
 def _of_chunks(
-    desk: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
+    context: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
 ) -> dict[str, Any]:
-    selected = select(desk.catalogue.app(submission.app), submission)
+    selected = select(context.catalogue.app(submission.app), submission)
     if not selected.work_ids:
         return nothing_to_do(submission.app)
     if given:
         past = GivenPast(now or datetime.now(UTC), given)
-        found = chunk(desk.catalogue, submission, selected.work_ids, selected.kwargs, past)
+        found = chunk(context.catalogue, submission, selected.work_ids, selected.kwargs, past)
         return as_chunk_document(found, {}, now=past.now)
     from sluice.ops.cli.plan_knowledge import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, paces_s, at = known_chunks(desk, submission, selected, now)
+    found, paces_s, at = known_chunks(context, submission, selected, now)
     return as_chunk_document(found, paces_s, now=at)
 
 
 def _of_partitions(
-    desk: CommandContext,
+    context: CommandContext,
     catalogue: Catalogue,
     submission: Submission,
     given: GivenFacts | None,
@@ -126,7 +126,7 @@ def _of_partitions(
         return as_partition_document(layout, {}, now=now or datetime.now(UTC))
     from sluice.ops.cli.plan_knowledge import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, paces_s, at = known_partitions(desk, catalogue, submission, now)
+    found, paces_s, at = known_partitions(context, catalogue, submission, now)
     return as_partition_document(found, paces_s, now=at)
 
 

@@ -41,13 +41,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
     app, slash, key = options.target.partition("/")
     if options.key is not None:
-        return _resume_job(desk, installation, options.target, options.key, options)
+        return _resume_job(context, installation, options.target, options.key, options)
     if slash and (options.event is not None or not _is_submission(installation, options.target)):
-        return _resume_job(desk, installation, app, key, options)
+        return _resume_job(context, installation, app, key, options)
     if any(word is not None for word in (options.event, options.payload, options.id)):
         raise BadRequest(
             f"{options.target} is a submission, or an app without a key; events are for one saga.",
@@ -55,7 +55,7 @@ def run(desk: CommandContext, options: Options) -> int:
         )
     let_go = installation.client.resume(options.target)
     go = "1 job continues" if let_go == 1 else f"{let_go} jobs continue"
-    desk.output.answer(
+    context.output.answer(
         {"resumed": options.target, "let_go": let_go},
         Paragraph(f"Submission {options.target} is resumed; {go}."),
     )
@@ -68,9 +68,9 @@ def _is_submission(installation: Installation, word: str) -> bool:
 
 
 def _resume_job(
-    desk: CommandContext, installation: Installation, app: str, key: str, options: Options
+    context: CommandContext, installation: Installation, app: str, key: str, options: Options
 ) -> int:
-    name, unknown = meant_job(desk, installation, app, key)
+    name, unknown = meant_job(context, installation, app, key)
     before = installation.ask(lambda tx: job_details.job(tx, name))
     if before is None and unknown:
         raise unknown
@@ -79,7 +79,7 @@ def _resume_job(
         name, options.event, payload=options.payload, by=whoami(), id=options.id, may_be_early=False
     )
     document = {"app": name.app, "key": name.key, "event": options.event, "became": became}
-    desk.output.answer(document, Paragraph(_told(name, options.event, became, before)))
+    context.output.answer(document, Paragraph(_told(name, options.event, became, before)))
     return DONE
 
 

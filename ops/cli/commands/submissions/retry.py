@@ -43,20 +43,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    installation = Installation(desk)
+def run(context: CommandContext, options: Options) -> int:
+    installation = Installation(context)
     if options.key is None:
-        return _submission(desk, installation, options)
+        return _submission(context, installation, options)
     rerun: Rerun = "downstream" if options.downstream else "job"
-    job = ended_job(desk, installation, options.target, options.key)
+    job = ended_job(context, installation, options.target, options.key)
     if job.state is State.FATAL:
-        desk.output.note(Paragraph(_GOES_ON.format(job.name)))
+        context.output.note(Paragraph(_GOES_ON.format(job.name)))
     if options.same_code and not options.force:
-        _require_same_code(desk, [job])
-    return ask(desk, installation, again(job, rerun), wait=options.wait)
+        _require_same_code(context, [job])
+    return ask(context, installation, again(job, rerun), wait=options.wait)
 
 
-def _submission(desk: CommandContext, installation: Installation, options: Options) -> int:
+def _submission(context: CommandContext, installation: Installation, options: Options) -> int:
     id_: str = options.target
     if options.downstream:
         raise BadRequest(
@@ -65,19 +65,19 @@ def _submission(desk: CommandContext, installation: Installation, options: Optio
             " make partitions and the partitions made from them again, submit them with --rerun downstream.",
         )
     if options.same_code and not options.force:
-        _require_same_code(desk, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
+        _require_same_code(context, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
     installation.client.retry(id_)
     if options.wait:
-        return watch(desk, installation, id_)
-    desk.output.answer({"submission": id_, "state": SubmissionState.RECEIVED}, Paragraph(id_))
+        return watch(context, installation, id_)
+    context.output.answer({"submission": id_, "state": SubmissionState.RECEIVED}, Paragraph(id_))
     return DONE
 
 
-def _require_same_code(desk: CommandContext, jobs: Iterable[Ran]) -> None:
+def _require_same_code(context: CommandContext, jobs: Iterable[Ran]) -> None:
     """Raise BadRequest if the local definitions or checkout differ from the last run. The check is only valid for this
     machine, because workers elsewhere may have loaded other code.
     """
-    others = [f"{job.name}: {reason}" for job in jobs if (reason := _difference(desk, job))]
+    others = [f"{job.name}: {reason}" for job in jobs if (reason := _difference(context, job))]
     if others:
         more = f"; and {len(others) - NAMED_MAX} more" if len(others) > NAMED_MAX else ""
         raise BadRequest(
@@ -86,17 +86,17 @@ def _require_same_code(desk: CommandContext, jobs: Iterable[Ran]) -> None:
         )
 
 
-def _difference(desk: CommandContext, job: Ran) -> str:
+def _difference(context: CommandContext, job: Ran) -> str:
     """Return the difference. Empty for a job that never ran, or without a known difference."""
     if job.is_pruned:
         return "its history was removed, including the version of its code"
     if job.digest is None:
         return ""
-    if job.app not in desk.catalogue:
+    if job.app not in context.catalogue:
         return f"the app {job.app} no longer exists"
-    if job.digest != desk.catalogue[job.app].digest:
+    if job.digest != context.catalogue[job.app].digest:
         return f"the definition of {job.app} has changed since it ran"
-    now = desk.settings.code_version
+    now = context.settings.code_version
     if job.code and now and job.code != now:
         return f"it ran with code {job.code}, and the current code is {now}"
     return ""

@@ -31,16 +31,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     if options.bypass:
-        return bypass(desk, options)
+        return bypass(context, options)
     submission = submission_of(options)
-    check(desk.catalogue, submission)
+    check(context.catalogue, submission)
     # The messages stay in this process: it works on this submission and nothing else waits for it.
-    grace_s = min(desk.settings.grace_s, GRACE_S)
+    grace_s = min(context.settings.grace_s, GRACE_S)
     settings = replace(
-        desk.settings, broker_url="memory://", grace_s=grace_s, log_failures=bool(options.verbose)
+        context.settings, broker_url="memory://", grace_s=grace_s, log_failures=bool(options.verbose)
     )
-    installation = Installation(desk)
-    with working(settings, desk.definitions, installation.ledger, threads=options.threads) as process:
-        return watch(desk, installation, process.client.submit(submission))
+    installation = Installation(context)
+    with working(settings, context.definitions, installation.ledger, threads=options.threads) as process:
+        return watch(context, installation, process.client.submit(submission))

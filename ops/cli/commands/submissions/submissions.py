@@ -27,27 +27,27 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(desk: CommandContext, options: Options) -> int:
-    return _list(desk, options.limit) if options.id is None else _one(desk, options.id)
+def run(context: CommandContext, options: Options) -> int:
+    return _list(context, options.limit) if options.id is None else _one(context, options.id)
 
 
-def _list(desk: CommandContext, limit: int) -> int:
-    found = Installation(desk).ask(lambda tx: submission_progress.recent(tx, max(limit, 0)))
+def _list(context: CommandContext, limit: int) -> int:
+    found = Installation(context).ask(lambda tx: submission_progress.recent(tx, max(limit, 0)))
     rows = [(each.id, _state(each), moment(each.received_at), _what(each)) for each in found]
     headings = ("submission", "state", "received (UTC)", "requests")
-    desk.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
+    context.output.answer(found, Table(headings, rows, prose=True, empty="No submissions."))
     return DONE
 
 
-def _one(desk: CommandContext, id_: str) -> int:
-    installation = Installation(desk)
+def _one(context: CommandContext, id_: str) -> int:
+    installation = Installation(context)
     found = installation.ask(lambda tx: progress(tx, id_, planner_queue=PLANNER))
     if found is None:
         raise BadRequest(
             f"There is no submission {id_}.", advice="`sluice submissions` lists the submissions."
         )
     took = installation.ask(lambda tx: work(tx, found.status.number))
-    desk.output.answer(as_document(found), *summary(found, took))
+    context.output.answer(as_document(found), *summary(found, took))
     return DONE
 
 

@@ -18,30 +18,30 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
-def run(desk: CommandContext, options: Options) -> int:
+def run(context: CommandContext, options: Options) -> int:
     from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - slower than a help text
 
-    return ask(desk, Installation(desk), submission_of(options), wait=options.wait)
+    return ask(context, Installation(context), submission_of(options), wait=options.wait)
 
 
-def ask(desk: CommandContext, installation: "Installation", submission: Submission, *, wait: bool) -> int:
+def ask(context: CommandContext, installation: "Installation", submission: Submission, *, wait: bool) -> int:
     """Submit and print the id. With ``wait``, follow the submission to its end and show the outcome."""
     from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
     from sluice.ops.cli.submission_checks import check  # noqa: PLC0415 - slower than a help text
 
-    if desk.settings.apps:
-        check(desk.catalogue, submission)
+    if context.settings.apps:
+        check(context.catalogue, submission)
     known = installation.client.status(submission.id) if submission.id else None
     if known is not None and known.state is SubmissionState.REFUSED:
         # A refused submission is submitted again.
         known = None
     id_ = installation.client.submit(submission)
     if known is not None:
-        desk.output.note(
+        context.output.note(
             Paragraph(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")
         )
     if wait:
-        return watch(desk, installation, id_)
+        return watch(context, installation, id_)
     state = known.state if known else SubmissionState.RECEIVED
-    desk.output.answer({"submission": id_, "state": state}, Paragraph(id_))
+    context.output.answer({"submission": id_, "state": state}, Paragraph(id_))
     return DONE

@@ -100,7 +100,7 @@ class SubmitterConnections(Struct, frozen=True):
 
 
 @contextmanager
-def desk_of(ground: BenchEnvironment, processes: int = PROCESSES) -> Iterator[SubmitterConnections]:
+def submitter_of(ground: BenchEnvironment, processes: int = PROCESSES) -> Iterator[SubmitterConnections]:
     """Start workers, warm them up, and yield access to them."""
     with (
         ground.crew([command(processes)], environment(ground)) as (crew, marks),
@@ -108,9 +108,9 @@ def desk_of(ground: BenchEnvironment, processes: int = PROCESSES) -> Iterator[Su
         closing(connect(ground.broker_url)) as broker,
         closing(PublishBuffer(broker.publish)) as publish_buffer,
     ):
-        desk = SubmitterConnections(ledger, Client(ledger, publish_buffer.publish), crew, marks)
-        desk.warm_up()
-        yield desk
+        submitter = SubmitterConnections(ledger, Client(ledger, publish_buffer.publish), crew, marks)
+        submitter.warm_up()
+        yield submitter
 
 
 def command(processes: int) -> list[str]:
