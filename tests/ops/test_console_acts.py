@@ -264,7 +264,7 @@ def test_the_audit_is_read_page_by_page_and_by_command(caller: Caller, desk: Typ
     first = caller.reads("/api/audit?limit=2")
     second = caller.reads(f"/api/audit?limit=1&after={first['next']}")
     told = [*first["audit"], *second["audit"]]
-    assert [each["about"]["partitions"] for each in told] == [[f"2024-06-0{n}"] for n in (3, 2, 1)]
+    assert [each["target"]["partitions"] for each in told] == [[f"2024-06-0{n}"] for n in (3, 2, 1)]
     assert desk.asks("audit", "--since", "1h")[:3] == told
     assert desk.asks("audit", "--since", "0s") == []
     assert "operate from 127.0.0.1" in desk.types("audit").out
