@@ -113,7 +113,7 @@ def test_tables_without_autovacuum_or_with_many_dead_rows_are_reported(url: str)
         )
         connection.execute("DELETE FROM app_runtime")
         connection.execute("SELECT pg_stat_force_next_flush()")
-        grown = next(each for each in _tables(url) if each.name == "pace")
+        grown = next(each for each in _tables(url) if each.name == "app_runtime")
         assert grown.is_overgrown
         [finding] = judge.tables([replace(grown, left_out=False)], where=HERE)
         assert "The table app_runtime has about 60,000 dead rows and 0 living rows." in finding.what
