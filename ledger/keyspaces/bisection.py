@@ -37,6 +37,7 @@ from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import REQUEST, SPLIT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.lifecycle.insertion import TERMS
 from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits import pauses, priorities
@@ -101,10 +102,9 @@ WHERE state = '{SubmissionState.ACTIVE}' AND number IN (SELECT submission FROM s
 ORDER BY number FOR SHARE
 """
 
-_TERMS = (
-    "app, priority, max_fails, max_timeouts, max_losses, timeout_s, retry, overrides, kwargs, end_before, "
-    "effective_deadline, digest, freshness_scope, bisect, needs_collection, pool, pool_limit"
-)
+# A half begins at once, and is no partition job.
+_NOT_COPIED = {"unblocked", "not_before", "output_table"}
+_TERMS = ", ".join(["effective_deadline", *(term.column for term in TERMS if term.column not in _NOT_COPIED)])
 # Halves are open, because the whole was allowed to run. ``make_ready`` decides whether they may run now.
 _INSERT = f"""
 WITH made AS (

@@ -5,7 +5,7 @@ plan and are looked up afterwards. All processes insert in the same order (see `
 overlapping plans wait for each other's uncommitted keys in one direction only.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,49 +18,118 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.lifecycle import shared_kwargs
 
-#: Columns with the terms of a job, and their types as an array. They are stored per job, so that SQL can judge losses
-#: and timeouts. Many jobs share the same terms, so these are sent once for all of them.
-_TERMS = {
-    "app": "text[]",
-    "state": "text[]",
-    "unblocked": "bool[]",
-    "begins": "bool[]",
-    "digest": "text[]",
-    "priority": "int[]",
-    "max_fails": "int[]",
-    "max_timeouts": "int[]",
-    "max_losses": "int[]",
-    "timeout_s": "float8[]",
-    "retry": "text[]",
-    "overrides": "text[]",
-    "kwargs": "text[]",
-    "not_before": "timestamptz[]",
-    "end_before": "timestamptz[]",
-    "freshness_scope": "text[]",
-    "output_table": "text[]",
-    "bisect": "bool[]",
-    "needs_collection": "bool[]",
-    "pool": "text[]",
-    "pool_limit": "int[]",
+
+class Term(NamedTuple):
+    """Column of ``job`` that a plan determines, and its value for a planned job, as a text if the column is JSON.
+
+    Terms are stored per job, so that SQL can judge losses and timeouts. A rerun applies the terms of its plan with two
+    exceptions. If only an earlier submission has set the policy ``option``, the job keeps its value. ``renewed`` is the
+    SQL of any other rule, and None for a column that stays as it is.
+    """
+
+    column: str
+    type: str
+    of: Callable[[PlannedJob], object]
+    option: str | None = None
+    renewed: str | None = None
+
+
+def is_open(job: PlannedJob) -> bool:
+    """Return whether the job is wanted and has no gates, or a gate without needs: no parent can keep it waiting."""
+    wanted = job.standing is EntryState.WANTED
+    return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
+
+
+def _json(words: object) -> str | None:
+    return msgspec.json.encode(words).decode() if words else None
+
+
+# Otherwise a job that is only retried would lose its arguments.
+_KEPT = "job.overrides ? '{option}' AND NOT coalesce(given.overrides::jsonb ? '{option}', false)"
+
+#: All columns that a plan determines.
+TERMS = (
+    Term("app", "text", lambda job: job.name.app),
+    Term("unblocked", "bool", is_open),
+    Term("digest", "text", lambda job: job.digest),
+    Term("priority", "int", lambda job: job.policy.priority, "priority"),
+    Term("max_fails", "int", lambda job: job.policy.max_fails, "max_fails"),
+    Term("max_timeouts", "int", lambda job: job.policy.max_timeouts, "max_timeouts"),
+    Term("max_losses", "int", lambda job: job.policy.max_losses, "max_losses"),
+    Term("timeout_s", "float8", lambda job: job.policy.timeout_s, "timeout"),
+    Term("retry", "jsonb", lambda job: msgspec.json.encode(job.policy.retry).decode(), "retry"),
+    Term(
+        "overrides",
+        "jsonb",
+        lambda job: _json(job.overrides),
+        renewed="nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
+    ),
+    # A flight that goes on keeps the kwargs with which it began. ``_row`` replaces large kwargs by their digest.
+    Term(
+        "kwargs",
+        "jsonb",
+        lambda job: job.kwargs,
+        renewed="CASE WHEN job.saga_open THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
+    ),
+    Term("not_before", "timestamptz", lambda job: job.policy.start_after, "start_after"),
+    # A deadline that has passed is not kept.
+    Term(
+        "end_before",
+        "timestamptz",
+        lambda job: job.policy.end_before,
+        renewed=f"CASE WHEN {_KEPT.format(option='end_before')} AND job.end_before > {NOW}"
+        " THEN job.end_before ELSE given.end_before END",
+    ),
+    Term("freshness_scope", "text", lambda job: job.freshness_scope),
+    Term("output_table", "text", lambda job: job.output_table),
+    Term("bisect", "bool", lambda job: job.policy.on_failure == "bisect", "on_failure"),
+    Term("needs_collection", "bool", lambda job: job.policy.archive == "manual", "archive"),
+    # A job that is planned without kwargs keeps its own, and so the pool that results from these.
+    Term(
+        "pool",
+        "text",
+        lambda job: job.pool,
+        renewed=f"CASE WHEN {_KEPT.format(option='concurrency')} OR given.kwargs IS NULL AND job.kwargs IS NOT NULL"
+        " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
+        " THEN job.pool ELSE given.pool END",
+    ),
+    Term(
+        "pool_limit",
+        "int",
+        lambda job: job.policy.concurrency.limit if job.policy.concurrency and job.pool else None,
+        "concurrency",
+    ),
+)
+# Many jobs share the same terms, so these are sent once for all of them. JSON is sent as text.
+_SENT = {term.column: "text" if term.type == "jsonb" else term.type for term in TERMS} | {
+    "state": "text",
+    "begins": "bool",
 }
 _TERMS_GIVEN = (
-    f"unnest({', '.join(f'%({name})s::{kind}' for name, kind in _TERMS.items())}) "
-    f"WITH ORDINALITY AS terms ({', '.join(_TERMS)}, term)"
+    f"unnest({', '.join(f'%({name})s::{kind}[]' for name, kind in _SENT.items())}) "
+    f"WITH ORDINALITY AS terms ({', '.join(_SENT)}, term)"
 )
-_JSON = {"retry", "overrides", "kwargs"}
 
 
-def _value(column: str, given: str = "") -> str:
-    """Return the SQL of a column's value. The start offset is sent per job, because it differs under the same terms."""
-    if column == "not_before":
+def _value(term: Term, given: str = "") -> str:
+    """Return the SQL of a new value. The start offset is sent per job, because it differs under the same terms."""
+    if term.column == "not_before":
         put_off = f"coalesce({given}not_before, {NOW}) + make_interval(secs => {given}offset_s)"
         return f"CASE WHEN {given}offset_s IS NULL THEN {given}not_before ELSE {put_off} END"
-    return f"{given}{column}::jsonb" if column in _JSON else f"{given}{column}"
+    return f"{given}{term.column}::jsonb" if term.type == "jsonb" else f"{given}{term.column}"
 
 
+def _renewed(term: Term) -> str | None:
+    if term.option is None:
+        return term.renewed
+    kept = _KEPT.format(option=term.option)
+    return f"CASE WHEN {kept} THEN job.{term.column} ELSE {_value(term, 'given.')} END"
+
+
+_START = next(term for term in TERMS if term.column == "not_before")
 # A job that waits for no parent, and may begin at this time, is inserted as ready, as if released at the same moment.
 _BEGINS = f"""
-(terms.begins AND coalesce({_value("not_before")} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
+(terms.begins AND coalesce({_value(_START)} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
 """
 _ENTERED = {
     **{standing.verb.target: [("-", standing.verb)] for standing in EntryState},
@@ -71,11 +140,11 @@ _STEPS = ", ".join(
     for state, steps in _ENTERED.items()
     for nth, (source, verb) in enumerate(steps)
 )
-_OWN = [name for name in _TERMS if name not in ("state", "begins")]
+_COLUMNS = ", ".join(term.column for term in TERMS)
 _INSERT = f"""
 WITH made AS (
-    INSERT INTO job (key, work_ids, {", ".join(_OWN)}, state, dispatched_at, created_at, changed_at)
-    SELECT key, work_ids::jsonb, {", ".join(map(_value, _OWN))},
+    INSERT INTO job (key, work_ids, {_COLUMNS}, state, dispatched_at, created_at, changed_at)
+    SELECT key, work_ids::jsonb, {", ".join(map(_value, TERMS))},
            CASE WHEN {_BEGINS} THEN '{State.READY}' ELSE state END, CASE WHEN {_BEGINS} THEN {NOW} END, {NOW}, {NOW}
     FROM unnest(%(keys)s::text[], %(work_ids)s::text[], %(terms)s::int[], %(offsets_s)s::float8[])
          WITH ORDINALITY AS new (key, work_ids, term, offset_s, nth)
@@ -91,7 +160,6 @@ WITH made AS (
 )
 SELECT id, app, key, state FROM made
 """
-_WOKEN = [name for name in _OWN if name != "app"]
 _GIVEN = f"""
 (SELECT id, offset_s, terms.*
  FROM unnest(%(jobs)s::bigint[], %(terms)s::int[], %(offsets_s)s::float8[]) AS named (id, term, offset_s)
@@ -101,49 +169,22 @@ _WANT_EXPECTED = move(
     REQUEST,
     By.PLANNER,
     given=_GIVEN,
-    sets=", ".join(f"{name} = {_value(name, 'given.')}" for name in _WOKEN),
+    sets=", ".join(f"{term.column} = {_value(term, 'given.')}" for term in TERMS if term.column != "app"),
 )
-# A job that begins again was rerun by this transaction, so its row is held. The options of the submission and of the
-# current definition apply. An option of an earlier submission stays if this one does not set it. Otherwise a job that
-# is only retried would lose its arguments. A deadline that has passed is not kept.
-_KEPT = "job.overrides ? '{word}' AND NOT coalesce(given.overrides::jsonb ? '{word}', false)"
-_ANEW = {
-    column: f"CASE WHEN {_KEPT.format(word=word)} THEN job.{column} ELSE {_value(column, 'given.')} END"
-    for column, word in {
-        "priority": "priority",
-        "max_fails": "max_fails",
-        "max_timeouts": "max_timeouts",
-        "max_losses": "max_losses",
-        "timeout_s": "timeout",
-        "retry": "retry",
-        "not_before": "start_after",
-        "bisect": "on_failure",
-        "needs_collection": "archive",
-        "pool_limit": "concurrency",
-    }.items()
-} | {
-    "end_before": f"CASE WHEN {_KEPT.format(word='end_before')} AND job.end_before > {NOW}"
-    " THEN job.end_before ELSE given.end_before END",
-    # A job that is planned without kwargs keeps its own, and so the pool that results from these.
-    "pool": f"CASE WHEN {_KEPT.format(word='concurrency')} OR given.kwargs IS NULL AND job.kwargs IS NOT NULL"
-    " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
-    " THEN job.pool ELSE given.pool END",
-    "overrides": "nullif(coalesce(job.overrides, '{}') || coalesce(given.overrides::jsonb, '{}'), '{}')",
-    # A flight that goes on keeps the kwargs with which it began.
-    "kwargs": "CASE WHEN job.saga_open THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
-}
+# A job that begins again was rerun by this transaction, so its row is held.
+_RENEWED = {term.column: renewed for term in TERMS if (renewed := _renewed(term))}
 _RENEW = f"""
-UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _ANEW.items())}
+UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _RENEWED.items())}
 FROM {_GIVEN}
 WHERE job.id = given.id
 """
 _WAITS = f"CASE WHEN job.state = '{State.WAITING}' THEN true END"
 _REJOIN = f"""
 WITH held AS MATERIALIZED (
-    SELECT job.id, {_ANEW["pool"]} AS pool, {_ANEW["pool_limit"]} AS pool_limit
+    SELECT job.id, {_RENEWED["pool"]} AS pool, {_RENEWED["pool_limit"]} AS pool_limit
     FROM job JOIN (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS asked (id, term)
                    JOIN {_TERMS_GIVEN} USING (term)) AS given USING (id)
-    WHERE {_WAITS} AND (job.pool, job.pool_limit) IS DISTINCT FROM ({_ANEW["pool"]}, {_ANEW["pool_limit"]})
+    WHERE {_WAITS} AND (job.pool, job.pool_limit) IS DISTINCT FROM ({_RENEWED["pool"]}, {_RENEWED["pool_limit"]})
     ORDER BY job.id FOR UPDATE OF job
 )
 UPDATE job SET pool = held.pool, pool_limit = held.pool_limit,
@@ -210,12 +251,6 @@ def skip(tx: Tx, jobs: list[int]) -> None:
         tx.rows(_SKIP_EXPECTED, jobs=jobs)
 
 
-def is_open(job: PlannedJob) -> bool:
-    """Return whether the job is wanted and has no gates, or a gate without needs: no parent can keep it waiting."""
-    wanted = job.standing is EntryState.WANTED
-    return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
-
-
 def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
     """Return the distinct terms as columns, and for each job the number of its terms, from 1, and its start offset.
 
@@ -228,7 +263,7 @@ def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[s
     shared: dict[str, str] = {}
     for job in jobs:
         # The jobs of a walk share policies and options, so it is enough to compare their identities.
-        freshness_scope = (
+        alike = (
             job.name.app,
             job.standing,
             is_open(job),
@@ -240,40 +275,15 @@ def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[s
             job.output_table,
             job.pool,
         )
-        if freshness_scope not in places:
+        if alike not in places:
             rows.append(_row(job, shared, begin=begin))
-            places[freshness_scope] = len(rows)
-        terms.append(places[freshness_scope])
+            places[alike] = len(rows)
+        terms.append(places[alike])
     shared_kwargs.keep(tx, shared)
-    return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_TERMS)}
+    return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_SENT)}
 
 
 def _row(job: PlannedJob, shared: dict[str, str], *, begin: bool) -> tuple[object, ...]:
-    policy = job.policy
-    return (
-        job.name.app,
-        job.standing.verb.target,
-        is_open(job),
-        begin and is_open(job) and job.pool is None,
-        job.digest,
-        policy.priority,
-        policy.max_fails,
-        policy.max_timeouts,
-        policy.max_losses,
-        policy.timeout_s,
-        msgspec.json.encode(policy.retry).decode(),
-        _json(job.overrides),
-        shared_kwargs.stored(job.kwargs, shared),
-        policy.start_after,
-        policy.end_before,
-        job.freshness_scope,
-        job.output_table,
-        policy.on_failure == "bisect",
-        policy.archive == "manual",
-        job.pool,
-        policy.concurrency.limit if policy.concurrency and job.pool else None,
-    )
-
-
-def _json(words: object) -> str | None:
-    return msgspec.json.encode(words).decode() if words else None
+    values = {term.column: term.of(job) for term in TERMS}
+    values["kwargs"] = shared_kwargs.stored(job.kwargs, shared)
+    return (*values.values(), job.standing.verb.target, begin and is_open(job) and job.pool is None)

@@ -174,6 +174,7 @@ job = Table(
     Column("undoes_claim", BigInteger, comment="compensation: claim under which that job succeeded"),
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
+    _moment("pruned_at", comment="history before this time was removed"),
     UniqueConstraint("app", "key", name="job_name"),
     CheckConstraint(one_of("state", State), name="job_state"),
     CheckConstraint("fails >= 0 AND timeouts >= 0 AND losses >= 0", name="job_counts"),

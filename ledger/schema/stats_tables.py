@@ -125,9 +125,6 @@ audit = Table(
 )
 
 
-job.append_column(
-    Column("pruned_at", DateTime(timezone=True), comment="history before this time was removed")
-)
 Index("job_prunable", job.c.changed_at, job.c.id, postgresql_where=text(HAS_HISTORY))
 
 retention_cursor = Table(
