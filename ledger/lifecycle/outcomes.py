@@ -21,6 +21,7 @@ A crash before the commit leaves the claim as it was.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -29,7 +30,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import NOW, VerbBy, interval, move
+from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move
 from sluice.ledger.lifecycle.readiness import READY_COLUMNS, ReadyJob, move_out
 from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
 from sluice.ledger.lifecycle.submissions import add_to_outbox
@@ -89,23 +90,39 @@ _EXPIRE = move(
     condition=f"{HELD} AND job.end_before <= {NOW}",
     forgets_work=True,
 )
-_REQUEUE_TIMED_OUT = move(
-    REQUEUE,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=f"{HELD} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1",
-    note=f"'{Lost.TIMED_OUT}'",
-    forgets_work=True,
-)
-_TIME_OUT = move(
-    TIME_OUT,
-    By.EXECUTOR,
-    given=CLAIMS,
-    condition=f"{HELD} AND job.timeouts >= job.max_timeouts",
-    sets="timeouts = job.timeouts + 1",
-    forgets_work=True,
-)
+
+
+class TimeoutStatements(NamedTuple):
+    """Statements for runs over their timeout: jobs with tries left wait for another round, the others end."""
+
+    requeue: str
+    time_out: str
+
+
+def timeout_statements(by: By, *, condition: str, given: str = IDS, work_is_over: bool) -> TimeoutStatements:
+    """Return the statements by which this actor ends the runs that meet the condition. If the external work is not
+    over, the job that times out still has to end it."""
+    requeue = move(
+        REQUEUE,
+        by,
+        given=given,
+        condition=f"{condition} AND job.timeouts < job.max_timeouts",
+        sets="timeouts = job.timeouts + 1, round = job.round + 1",
+        note=f"'{Lost.TIMED_OUT}'",
+        forgets_work=True,
+    )
+    time_out = move(
+        TIME_OUT,
+        by,
+        given=given,
+        condition=f"{condition} AND job.timeouts >= job.max_timeouts",
+        sets="timeouts = job.timeouts + 1",
+        forgets_work=work_is_over,
+    )
+    return TimeoutStatements(requeue, time_out)
+
+
+_TIMEOUT = timeout_statements(By.EXECUTOR, condition=HELD, given=CLAIMS, work_is_over=True)
 _CLOSE_ROUNDS = close_and_report()
 
 
@@ -186,8 +203,8 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     if not claims:
         return [], []
     expired = move_out(tx, _EXPIRE, **_columns(claims))
-    requeued = move_out(tx, _REQUEUE_TIMED_OUT, **_columns(claims))
-    ended = [*expired, *move_out(tx, _TIME_OUT, **_columns(claims))]
+    requeued = move_out(tx, _TIMEOUT.requeue, **_columns(claims))
+    ended = [*expired, *move_out(tx, _TIMEOUT.time_out, **_columns(claims))]
     add_to_outbox(tx, ended)
     return requeued, ended
 

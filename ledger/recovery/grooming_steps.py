@@ -12,9 +12,10 @@ from typing import NamedTuple
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.abort_reasons import AbortReason
-from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, STOPPABLE, TIME_OUT, By, State, sql_list
+from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
+from sluice.ledger.lifecycle.outcomes import timeout_statements
 from sluice.ledger.lifecycle.plan_attempts import SETTLED
 from sluice.ledger.lifecycle.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, make_ready, move_out
 from sluice.ledger.lifecycle.rounds import interrupt
@@ -59,20 +60,7 @@ ORDER BY id + 0 LIMIT %(limit)s
 """
 # Jobs that have also passed their ``end_before`` are left to ``expire``.
 _STILL_LATE = f"job.attempt_timeout_at <= {NOW} AND {UNEXPIRED}"
-_REQUEUE_TIMED_OUT = move(
-    REQUEUE,
-    By.GROOMER,
-    condition=f"{_STILL_LATE} AND job.timeouts < job.max_timeouts",
-    sets="timeouts = job.timeouts + 1, round = job.round + 1",
-    note=f"'{Lost.TIMED_OUT}'",
-    forgets_work=True,
-)
-_TIME_OUT = move(
-    TIME_OUT,
-    By.GROOMER,
-    condition=f"{_STILL_LATE} AND job.timeouts >= job.max_timeouts",
-    sets="timeouts = job.timeouts + 1",
-)
+_TIMEOUT = timeout_statements(By.GROOMER, condition=_STILL_LATE, work_is_over=False)
 
 _LOST = f"""
 SELECT job.id FROM job JOIN worker ON worker.id = job.worker
@@ -98,7 +86,7 @@ _REQUEUE_LOST = move(
     f"effective_deadline = least(job.effective_deadline, {_WAS_DUE})",
     note=f"'{Lost.LEASE_LOST}'",
 )
-_GIVE_UP = move(
+_FAIL_LOST = move(
     FAIL_LOST,
     By.GROOMER,
     condition=f"{_STILL_LOST} AND NOT job.saga_open AND job.losses >= job.max_losses",
@@ -252,13 +240,13 @@ def expire(tx: Tx, limit: int) -> list[int]:
 def time_out(tx: Tx, limit: int) -> list[int]:
     """Take back runs past their timeout that their worker has not ended; return the jobs without tries left."""
     late = tx.column(_TIMED_OUT, limit=limit)
-    return _take_back(tx, late, Lost.TIMED_OUT, _REQUEUE_TIMED_OUT, _TIME_OUT).ended
+    return _take_back(tx, late, Lost.TIMED_OUT, _TIMEOUT.requeue, _TIMEOUT.time_out).ended
 
 
 def take_lost(tx: Tx, limit: int) -> TakenBack:
     """Take back the runs of workers with a lease that has ended."""
     lost = tx.column(_LOST, limit=limit)
-    return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _GIVE_UP)
+    return _take_back(tx, lost, Lost.LEASE_LOST, _REQUEUE_LOST, _FAIL_LOST)
 
 
 def make_due_ready(tx: Tx, limit: int) -> list[ReadyJob]:
