@@ -8,7 +8,7 @@ import base64
 import binascii
 from datetime import datetime
 from enum import StrEnum
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,8 +19,12 @@ from sluice.jobs.errors import BadRequest
 VERSION = "p1."
 #: Largest page, in jobs.
 PAGE_MAX = 10_000
-_ID_MAX = 2**63 - 1
-_CHARS_MAX = 500
+#: Largest id of a job, and largest number of any other row.
+ID_MAX = 2**63 - 1
+#: Longest token, in characters. The longest content is a key of a job.
+CHARS_MAX = 8000
+
+T = TypeVar("T")
 
 
 class OrderBy(StrEnum):
@@ -52,25 +56,41 @@ class _Token(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     id: int
 
 
-def write_token(order: Order, place: PagePosition) -> str:
-    content = msgspec.json.encode(_Token(order.by, order.descending, place.at, place.id))
-    return VERSION + base64.urlsafe_b64encode(content).decode().rstrip("=")
+class BadToken(Exception):
+    """Text that is no page token. The message is the reason."""
 
 
-def read_token(text: str, order: Order) -> PagePosition:
-    """Return the position that a token stores. Raises BadRequest if it is not a token of a list in this order."""
-    if len(text) > _CHARS_MAX or not text.startswith(VERSION):
-        _refuse(f"it does not begin with {VERSION}, as tokens of this version of Sluice do")
+def encode(content: object) -> str:
+    """Return a page token with this content, for any list. It is safe in URLs."""
+    return VERSION + base64.urlsafe_b64encode(msgspec.json.encode(content)).decode().rstrip("=")
+
+
+def decode(text: str, kind: type[T]) -> T:
+    """Return the content of a page token. Raises BadToken."""
+    if len(text) > CHARS_MAX or not text.startswith(VERSION):
+        raise BadToken(f"it does not begin with {VERSION}, as tokens of this version of Sluice do")
     encoded = text.removeprefix(VERSION)
     try:
         content = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        _refuse("it has invalid characters, or was cut short")
+        raise BadToken("it has invalid characters, or was cut short") from None
     try:
-        token = msgspec.json.decode(content, type=_Token)
+        return msgspec.json.decode(content, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        _refuse("it has no valid start of the page")
-    if (token.at is not None and token.at.tzinfo is None) or not 0 <= token.id <= _ID_MAX:
+        raise BadToken("it has no valid start of the page") from None
+
+
+def write_token(order: Order, place: PagePosition) -> str:
+    return encode(_Token(order.by, order.descending, place.at, place.id))
+
+
+def read_token(text: str, order: Order) -> PagePosition:
+    """Return the position that a token stores. Raises BadRequest if it is not a token of a list in this order."""
+    try:
+        token = decode(text, _Token)
+    except BadToken as why:
+        _refuse(str(why))
+    if (token.at is not None and token.at.tzinfo is None) or not 0 <= token.id <= ID_MAX:
         _refuse("it has no valid start of the page")
     of = Order(by=token.by, descending=token.descending)
     if of != order:

@@ -9,14 +9,11 @@ may be seen in its old or its new state. It may be missed if it entered a reques
 read.
 """
 
-import base64
-import binascii
-
-import msgspec
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
+from sluice.jobs.text.paging import ID_MAX, BadToken, decode, encode
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.job_lists import LISTED, ListedJob
 from sluice.ledger.reads.state_statistics import SIDES
@@ -24,7 +21,6 @@ from sluice.ledger.reads.state_statistics import SIDES
 #: Maximum number of jobs that are read for one page.
 SCANNED_MAX = 5000
 PAGE_MAX = 500
-_ID_MAX = 2**63 - 1
 
 _FITS = """
 (%(app)s::text IS NULL OR job.app = %(app)s) AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
@@ -91,7 +87,7 @@ def page(tx: Tx, wanted: JobSearch, token: str | None = None) -> FoundJobs:
             f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several pages."
         )
     by_key = wanted.submission is None and bool(wanted.key)
-    after = _read(token, by_key=by_key) if token else _Token("" if by_key else None, 0 if by_key else _ID_MAX)
+    after = _read(token, by_key=by_key) if token else _Token("" if by_key else None, 0 if by_key else ID_MAX)
     scan, scanned = _scan(wanted)
     found = tx.structs(_Found, _page(scan, by_key=by_key), **_given(wanted, after), scanned=scanned)
     fitting = [each for each in found if each.fits][: wanted.limit]
@@ -99,7 +95,7 @@ def page(tx: Tx, wanted: JobSearch, token: str | None = None) -> FoundJobs:
     is_all = last is None or (last.nth == last.scanned < scanned)
     return FoundJobs(
         jobs=[*fitting],
-        next=None if last is None or is_all else _write(_Token(last.key if by_key else None, last.id)),
+        next=None if last is None or is_all else encode(_Token(last.key if by_key else None, last.id)),
     )
 
 
@@ -141,20 +137,15 @@ def _literally(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _write(token: _Token) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
-
-
 def _read(text: str, *, by_key: bool) -> _Token:
     try:
-        content = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        token = msgspec.json.decode(content, type=_Token)
-    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        token = decode(text, _Token)
+    except BadToken:
         token = None
     if (
         token is None
         or (token.key is not None) != by_key
-        or not 0 <= token.id <= _ID_MAX
+        or not 0 <= token.id <= ID_MAX
         or "\x00" in (token.key or "")
     ):
         raise BadRequest(

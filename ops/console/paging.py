@@ -1,15 +1,13 @@
 """Pages of lists: tokens for the beginning of the next page."""
 
-import base64
-import binascii
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from sluice.jobs.text.paging import ID_MAX, BadToken, decode, encode
 from sluice.ops.console.http_message import Unreadable
 
 LIMIT_MAX = 500
-_NUMBER_MAX = 2**63 - 1
 
 Limit = Annotated[int, Meta(ge=1, le=LIMIT_MAX)]
 
@@ -27,18 +25,17 @@ class Paging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def write_token(number: int | None) -> str | None:
-    return None if number is None else base64.urlsafe_b64encode(b"n%d" % number).decode().rstrip("=")
+    return None if number is None else encode(number)
 
 
 def read_token(text: str) -> int:
     """Read a token. Unreadable if it is no token of a list."""
     try:
-        told = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, ValueError):
-        told = ""
-    digits = told.removeprefix("n")
-    if told == digits or not digits.isdigit() or len(digits) > 19 or int(digits) > _NUMBER_MAX:
+        number = decode(text, int)
+    except BadToken:
+        number = -1
+    if not 0 <= number <= ID_MAX:
         raise Unreadable(
             "`after` is not a token of this list.", advice="Send the `next` of the previous page."
         )
-    return int(digits)
+    return number

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.text.paging import VERSION, Order, OrderBy, PagePosition, read_token, write_token
+from sluice.jobs.text.paging import CHARS_MAX, VERSION, Order, OrderBy, PagePosition, read_token, write_token
 
 ORDER = Order(by=OrderBy.CREATED, descending=False)
 ORDERS = st.builds(Order, by=st.sampled_from(OrderBy), descending=st.booleans())
@@ -35,7 +35,7 @@ BAD = [
     ("first", "does not begin with p1."),
     (TOKEN.replace("p1.", "p2."), "does not begin with p1."),
     (TOKEN.upper(), "does not begin with p1."),
-    (TOKEN + "A" * 500, "does not begin"),
+    (TOKEN + "A" * CHARS_MAX, "does not begin"),
     (TOKEN + "!", "invalid characters"),
     (VERSION + "a", "it has invalid characters, or was cut short"),
     (VERSION + "é", "invalid characters"),
