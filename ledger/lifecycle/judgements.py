@@ -9,6 +9,7 @@ the groomer starts their propagation.
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,10 +27,35 @@ from sluice.ledger.limits.retry_budgets import BudgetOf, delays
 from sluice.ledger.sagas import compensations
 from sluice.ledger.stats import runtimes
 
+
+class SuccessEffect(NamedTuple):
+    """Effect of a success on other rows. ``condition`` is SQL that is true for the jobs that have it, and ``kind`` the
+    field of ``Case`` with the result. ``apply`` gets the succeeded jobs of this kind. It may end further jobs, and
+    returns these with their apps."""
+
+    kind: str
+    condition: str
+    apply: Callable[[Tx, list[int]], Mapping[int, str] | None]
+
+
+#: All effects of a success, in the order in which they are applied.
+ON_SUCCESS = (
+    SuccessEffect("is_chunk", "job.work_ids IS NOT NULL", freshness.record),
+    SuccessEffect("is_step", "job.output_table IS NOT NULL", partitions.made),
+    SuccessEffect("is_compensation", "job.undoes IS NOT NULL", compensations.undo),
+)
+#: SQL that is true for a job that succeeds if its run does, without any effect and whatever its history is.
+IS_PLAIN = " AND ".join(
+    [
+        "job.end_before IS NULL AND NOT job.saga_open AND NOT job.unbounded",
+        *(f"NOT ({effect.condition})" for effect in ON_SUCCESS),
+    ]
+)
+
 _CASES = f"""
 SELECT job.id, job.app, job.key, round.ending, round.took_s, round.executed_at, job.fails, job.max_fails,
-       job.end_before, coalesce(job.retry, '{{}}') AS retry, job.work_ids IS NOT NULL AS is_chunk,
-       job.output_table IS NOT NULL AS is_step, job.undoes IS NOT NULL AS is_compensation,
+       job.end_before, coalesce(job.retry, '{{}}') AS retry,
+       {", ".join(f"{effect.condition} AS {effect.kind}" for effect in ON_SUCCESS)},
        job.unbounded, job.consecutive_fails, coalesce(round.final, false) AS final, round.retry_after_s,
        extract(epoch FROM round.executed_at - round.running_at)::float8 AS ran_s, job.saga_open, job.abort_reason
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim
@@ -78,17 +104,6 @@ class JudgeResult(msgspec.Struct, frozen=True):
     ready: list[ReadyJob]
 
 
-#: Effects of a success by the kind of the job. Each effect gets the succeeded jobs of its kind, in this order. It may
-#: end further jobs, and returns these with their apps.
-_ON_SUCCESS: tuple[
-    tuple[Callable[[Case], bool], Callable[[Tx, list[int]], Mapping[int, str] | None]], ...
-] = (
-    (lambda case: case.is_chunk, freshness.record),
-    (lambda case: case.is_step, partitions.made),
-    (lambda case: case.is_compensation, compensations.undo),
-)
-
-
 def judge(
     tx: Tx, jobs: list[int], judge_one: Callable[[Case], Verdict], budget_of: BudgetOf = lambda _: None
 ) -> JudgeResult:
@@ -125,9 +140,9 @@ def _end(tx: Tx, verdicts: list[Verdict]) -> tuple[list[int], dict[Verb, list[in
 def _after_success(tx: Tx, succeeded: list[Case]) -> dict[int, str]:
     """Apply the effects of these successes. Return the jobs that they ended, each with its app."""
     upstream_failed: dict[int, str] = {}
-    for applies, effect in _ON_SUCCESS:
-        if jobs := [case.id for case in succeeded if applies(case)]:
-            upstream_failed |= effect(tx, jobs) or {}
+    for effect in ON_SUCCESS:
+        if jobs := [case.id for case in succeeded if getattr(case, effect.kind)]:
+            upstream_failed |= effect.apply(tx, jobs) or {}
     return upstream_failed
 
 

@@ -31,6 +31,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move
+from sluice.ledger.lifecycle.judgements import IS_PLAIN
 from sluice.ledger.lifecycle.readiness import READY_COLUMNS, ReadyJob, move_out
 from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
 from sluice.ledger.lifecycle.submissions import add_to_outbox
@@ -209,16 +210,12 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     return requeued, ended
 
 
-_UNCONTESTED = """
-job.end_before IS NULL AND job.work_ids IS NULL AND job.output_table IS NULL AND job.undoes IS NULL
-AND NOT job.saga_open AND NOT job.unbounded
-"""
 _SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, abort_reason FROM moved"
 _FINISH = move(
     RECORD,
     By.EXECUTOR,
     given=ENDED,
-    condition=f"{HELD} AND {_UNCONTESTED}",
+    condition=f"{HELD} AND {IS_PLAIN}",
     sets="external_status = NULL, dispatch_attempts = 0",
     forgets_work=True,
     returning="id, app, pool",

@@ -2,9 +2,13 @@
 
 from datetime import timedelta
 
-from sluice.jobs.model.job import Ending
+import pytest
+
+from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.lifecycle import outcomes
+from sluice.ledger.lifecycle.judgements import ON_SUCCESS
 from sluice.ledger.recovery import grooming_steps
 from tests.world import LEASE_S, World
 
@@ -144,3 +148,30 @@ def test_a_failure_not_propagated_yet_is_noticed_when_another_parent_is_rerun(wo
     world.ledger.transact(lambda tx: grooming_steps.take_lost(tx, 10))
     world.submit("b", rerun="job")
     assert world.states() == {"a": State.FAILED, "b": State.READY, "c": State.UPSTREAM_FAILED}
+
+
+#: By kind of job, the change that makes a running job one. The planner must judge a success of each kind.
+JUDGED = {
+    "is_chunk": "work_ids = '[[1, 1]]'",
+    "is_step": "output_table = 't'",
+    "is_compensation": "undoes = 7, undoes_claim = 1",
+    "has a deadline": "end_before = '2999-01-01', effective_deadline = '2999-01-01'",
+    "is an open saga": "saga_open = true",
+    "is a long-running service": "unbounded = true",
+}
+
+
+@pytest.mark.parametrize("kind", JUDGED)
+def test_a_success_with_effects_does_not_end_the_job_before_it_is_judged(world: World, kind: str) -> None:
+    world.apps("a")
+    world.submit("a")
+    claimed = world.claim("a")
+    assert claimed is not None
+    world.ledger.transact(lambda tx: tx.write(f"UPDATE job SET {JUDGED[kind]}"))
+    done = {claimed.right: Outcome(ending=Ending.DONE)}
+    assert world.ledger.transact(lambda tx: outcomes.finish(tx, done)) == {}
+    assert world.state("a") is State.RUNNING
+
+
+def test_each_effect_of_a_success_is_judged() -> None:
+    assert {effect.kind for effect in ON_SUCCESS} <= JUDGED.keys()
