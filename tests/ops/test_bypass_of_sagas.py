@@ -92,7 +92,7 @@ def test_a_wait_in_an_undo_does_not_stop_the_undoing(here: Typist) -> None:
 def test_a_failed_undo_is_reported(here: Typist) -> None:
     said = here.types("run", "--bypass", "stuck", "1")
     assert said.code == 1
-    assert "stuck/1: undo_failed" in said.err
+    assert "stuck/1: undo failed" in said.err
     assert "DISMAL FAILURE: undo of seat failed: Fatal: gone" in said.err
 
 

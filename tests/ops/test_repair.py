@@ -74,7 +74,7 @@ def test_a_wrong_count_is_shown_with_the_right_one(site: Site) -> None:
 
 
 def test_a_breach_without_repair_has_advice_about_a_dump(site: Site) -> None:
-    astray = "INSERT INTO partition (place, version, partition, job) VALUES ('a', '', 1, 999)"
+    astray = "INSERT INTO partition (table_name, version, partition, job) VALUES ('a', '', 1, 999)"
     assert site.world.ledger.transact(lambda tx: tx.write(astray)) == 1
     for word in ("check", "repair"):
         said = site.says("db", word, code=1)["breaches"]

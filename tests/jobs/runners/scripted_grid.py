@@ -77,11 +77,11 @@ class Tie:
         self.bequeathed: list[object] = []
         self.left: list[tuple[float, str]] = []
 
-    def keep(self, handle: Any, *, look_every_s: float | None = None, said: str = "") -> bool:
+    def keep(self, handle: Any, *, look_every_s: float | None = None, external_status: str = "") -> bool:
         if self.accepts:
             self.kept.append(handle)
         if self.accepts and look_every_s is not None:
-            self.left.append((look_every_s, said))
+            self.left.append((look_every_s, external_status))
         return self.accepts
 
     def keeper(self, _: Any) -> WorkOwner:

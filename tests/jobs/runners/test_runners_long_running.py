@@ -72,7 +72,12 @@ def test_without_a_ledger_the_run_itself_polls_the_service(bench: Bench) -> None
 
 def test_a_poll_returns_the_status_text_and_the_time_until_the_next_poll() -> None:
     look = _look(Place(Status("running", "at offset 7")))
-    assert (look.outcome, look.missed, look.poll_s, look.said) == (None, False, 0.01, "at offset 7")
+    assert (look.outcome, look.missed, look.poll_s, look.external_status) == (
+        None,
+        False,
+        0.01,
+        "at offset 7",
+    )
     assert look.line.endswith(" INFO at offset 7\n")
 
 
@@ -85,7 +90,7 @@ def test_some_failed_polls_are_tolerated_and_one_too_many_ends_the_service() -> 
     place = Place(ConnectionError("503"))
     look = _look(place, failed_polls=2)
     assert (look.outcome, look.missed) == (None, True)
-    assert "503" in (look.said or "")
+    assert "503" in (look.external_status or "")
     assert "check() failed 4 times in a row: ConnectionError: 503" in _error(_look(place, failed_polls=3))
     assert place.calls == ["check", "check", "cancel"]
 

@@ -25,7 +25,14 @@ function draw({ audit, next }, query) {
             table({
                 label: "Audit",
                 folds: true,
-                head: [["ago", "num"], ["when", "secondary"], ["actor", "nowrap"], ["action", "nowrap"], "target", "result"],
+                head: [
+                    ["ago", "num"],
+                    ["when", "secondary"],
+                    ["actor", "nowrap"],
+                    ["action", "nowrap"],
+                    "target",
+                    "result",
+                ],
                 rows: audit.map((each) => ({
                     key: `${each.at} ${each.action} ${JSON.stringify(each.target)}`,
                     cells: [
