@@ -96,7 +96,7 @@ class Execution:
         self._log_failures = log_failures
         self._runners: dict[str, tuple[App, Runner]] = {}
         self._paces = MeanRunTimes()
-        self._appetite = Capacity(worker, serves, self._paces.at_once)
+        self._capacity = Capacity(worker, serves, self._paces.at_once)
         self._relief = SlowRunWatchdog(self._relieve)
         self._ending = Event()
         self._left_alone: set[str] = set()
@@ -160,7 +160,7 @@ class Execution:
                 outcomes = self._run_all(catalogue, BatchRun(claimed), stops)
                 goes_on = time.monotonic() < over_at and not self._holdings.draining
                 catalogue = self._catalogue()
-                taken = self._settle(catalogue, outcomes, self._appetite if goes_on else None)
+                taken = self._settle(catalogue, outcomes, self._capacity if goes_on else None)
                 if taken.jobs:
                     reached(Failpoint.HAND_OFF_BEGINS)
             finally:
@@ -307,7 +307,7 @@ class Execution:
         return PartitionAcknowledger(self._ledger, job.right, partitioning.calendar, stop).acknowledge
 
     def _settle(
-        self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], appetite: Capacity | None = None
+        self, catalogue: Catalogue, outcomes: dict[Claim, Outcome], capacity: Capacity | None = None
     ) -> ClaimedBatch:
         """Record the outcomes, and return the jobs that this thread runs next."""
         if not outcomes:
@@ -316,7 +316,7 @@ class Execution:
 
         def settle() -> tuple[float, SettleResult]:
             asked_at = self._holdings.clock()
-            return asked_at, transactions.settle(self._ledger, catalogue, outcomes, appetite, paces_s=news)
+            return asked_at, transactions.settle(self._ledger, catalogue, outcomes, capacity, paces_s=news)
 
         answer = while_unreachable(settle, self._ending, f"the outcomes of {len(outcomes)} jobs wait")
         if answer is None:

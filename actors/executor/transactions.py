@@ -27,8 +27,8 @@ from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import claims, demand, dependencies, outcomes, rounds, submissions
-from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimTerms
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimResult, ClaimTerms
+from sluice.ledger.lifecycle.readiness import ReadyJob, open_gates
 from sluice.ledger.limits import breakers
 from sluice.ledger.stats import event_counters, runtimes
 from sluice.ledger.stats.event_counters import CounterName
@@ -123,7 +123,7 @@ def settle(
     ledger: Ledger,
     catalogue: Catalogue,
     by_claim: Mapping[Claim, Outcome],
-    appetite: Capacity | None = None,
+    capacity: Capacity | None = None,
     *,
     paces_s: Mapping[str, float] | None = None,
 ) -> SettleResult:
@@ -140,9 +140,7 @@ def settle(
         rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished}
         recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
         runtimes.note(tx, [*(paces_s or {}).items()])
-        plate = _Plate(tx, catalogue, appetite) if appetite else None
-        pushing, ready = _tell(tx, catalogue, finished, plate.begin if plate else None)
-        taken = plate.taken if plate else NOTHING_TAKEN
+        pushing, ready, taken = _propagate(tx, catalogue, finished, capacity)
         ready += dependencies.propagate(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
@@ -154,49 +152,45 @@ def settle(
     return settled
 
 
-def _tell(
-    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], begin: dependencies.Begin | None
-) -> tuple[list[int], list[ReadyJob]]:
-    """Notify the children of finished jobs. Return the jobs for which the planner must plan children, and the jobs that
-    are ready and were not claimed."""
+def _propagate(
+    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], capacity: Capacity | None
+) -> tuple[list[int], list[ReadyJob], ClaimResult]:
+    """Propagate finished jobs to their children. Return the jobs for which the planner must plan children, the jobs
+    that are ready, and the jobs that this worker has claimed instead."""
     if not finished:
-        return [], []
+        return [], [], NOTHING_TAKEN
     ended = [*finished]
-    # Read before the children are notified: that may end the last job that a submission waits for, and so the
-    # submission.
+    # Read before the propagation, which may end the last job that a submission waits for, and so the submission.
     concerned = demand.affected_by(
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
     submissions.add_to_outbox(tx, concerned.pushing)
-    ready = follow_turns(tx, catalogue, dependencies.propagate(tx, ended, begin))
+    propagated = dependencies.propagate(tx, ended, leave_startable=capacity is not None)
+    taken = _claim_some(tx, catalogue, propagated.startable, capacity)
+    claimed = {job.id for job in taken.jobs}
+    rest = [job.job for job in propagated.startable if job.job not in claimed]
+    ready = [*open_gates(tx, By.PLANNER, rest), *follow_turns(tx, catalogue, propagated)]
     submissions.settle(tx, concerned.watching)
-    return concerned.pushing, ready
+    return concerned.pushing, ready, taken
 
 
-class _Plate:
-    """Jobs that a worker takes on: of the jobs that may start, the most urgent one, and more jobs of its app. They are
-    chosen as for a notification of that job from the broker."""
-
-    def __init__(self, tx: Tx, catalogue: Catalogue, appetite: Capacity) -> None:
-        self._tx = tx
-        self._catalogue = catalogue
-        self._appetite = appetite
-        self.taken = NOTHING_TAKEN
-
-    def begin(self, opened: list[ReadyJob]) -> set[int]:
-        """Claim some of these jobs and return their ids. None are claimed if the worker already has some."""
-        served = [job for job in opened if self._appetite.serves(job.app) and job.app in self._catalogue]
-        if self.taken.jobs or not served:
-            return set()
-        first = min(served, key=in_turn)
-        at_once = self._appetite.at_once(first.app)
-        among = [job for job in served if job.app == first.app and not job.alone]
-        named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
-        terms = _terms(self._catalogue, first.app, self._appetite.worker)
-        _know(self._tx, self._catalogue, first.app)
-        self.taken = claims.claim_opened(self._tx, first.app, named, terms, at_once=at_once)
-        reached(Failpoint.HAND_OFF_TAKEN)
-        return {job.id for job in self.taken.jobs}
+def _claim_some(
+    tx: Tx, catalogue: Catalogue, startable: Sequence[ReadyJob], capacity: Capacity | None
+) -> ClaimResult:
+    """Claim the most urgent of these jobs that the worker serves, and more jobs of its app. They are chosen as for a
+    notification of that job from the broker."""
+    served = [job for job in startable if capacity and capacity.serves(job.app) and job.app in catalogue]
+    if not served or not capacity:
+        return NOTHING_TAKEN
+    first = min(served, key=in_turn)
+    among = [job for job in served if job.app == first.app and not job.alone]
+    at_once = capacity.at_once(first.app)
+    named = [first] if first.alone else sorted(among, key=in_turn)[:at_once]
+    terms = _terms(catalogue, first.app, capacity.worker)
+    _know(tx, catalogue, first.app)
+    taken = claims.claim_opened(tx, first.app, named, terms, at_once=at_once)
+    reached(Failpoint.HAND_OFF_TAKEN)
+    return taken
 
 
 def _news(recorded: outcomes.Recorded) -> list[Message]:

@@ -28,7 +28,7 @@ A crash leaves a row in the propagation outbox (``propagation_outbox``, see ``le
 groomer repeats the propagation.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sluice.jobs.model.dependency import DEAD_FOR, MET
@@ -255,10 +255,6 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER 
 """
 
 
-#: Callback that gets jobs which may begin now, begins some of them in this transaction, and returns their ids.
-Begin = Callable[[list[ReadyJob]], Collection[int]]
-
-
 class _Touched(NamedTuple):
     """Gate that was counted down, and the job behind it."""
 
@@ -271,7 +267,8 @@ class _Touched(NamedTuple):
 class Propagated(NamedTuple):
     """Result of a propagation.
 
-    ``ready`` jobs may run now. ``turned`` jobs lost a gate and have another one; its parents must still be requested.
+    ``ready`` jobs may run now. ``startable`` jobs may too, but wait still: the caller claims them, or makes them ready.
+    ``turned`` jobs lost a gate and have another one; its parents must still be requested.
     ``upstream_failed`` jobs have ended by this, each with its app. Their ends are already propagated to existing
     children. Children that follow from such an end must still be planned.
     """
@@ -279,6 +276,7 @@ class Propagated(NamedTuple):
     ready: list[ReadyJob]
     turned: list[int]
     upstream_failed: Mapping[int, str]
+    startable: Sequence[ReadyJob] = ()
 
 
 def recount(tx: Tx, children: list[int]) -> None:
@@ -324,9 +322,9 @@ def reblock(tx: Tx, jobs: list[int]) -> dict[int, str]:
     During the flight the ends of their parents did not matter. This transaction holds the jobs' rows. A concurrent
     transaction that counts down a gate has finished before this reads, or reads the job after it.
     """
-    lock_waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
-    priorities.lend(tx, lock_waiting)
-    return fail_upstream(tx, lock_waiting)
+    waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
+    priorities.lend(tx, waiting)
+    return fail_upstream(tx, waiting)
 
 
 def lock_ended(tx: Tx, ended: list[int]) -> None:
@@ -334,28 +332,30 @@ def lock_ended(tx: Tx, ended: list[int]) -> None:
     tx.rows(_HOLD_ENDED, jobs=ended)
 
 
-def propagate(tx: Tx, ended: list[int], begin: Begin | None = None) -> Propagated:
+def propagate(tx: Tx, ended: list[int], *, leave_startable: bool = False) -> Propagated:
     """Propagate ended jobs, which this transaction holds, to their children, and return the consequences.
 
-    Children that end by this are propagated too, to any depth. Jobs that ``begin`` takes are not among the ready jobs.
-    Each iteration of the loop ends jobs that had not ended before, so the loop is bounded by the graph.
+    Children that end by this are propagated too, to any depth. Each iteration of the loop ends jobs that had not ended
+    before, so the loop is bounded by the graph. With ``leave_startable``, jobs that may start now are returned as
+    ``startable``, and they are locked.
     """
     ready: list[ReadyJob] = []
     turned: list[int] = []
     upstream_failed: dict[int, str] = {}
+    startable: dict[int, ReadyJob] = {}
     while ended and (touched := _count_down(tx, ended)):
         opened = sorted({each.job.job for each in touched if each.is_open})
         died = sorted({each.job.job for each in touched if each.has_lost})
-        if opened and (died or (begin and len(opened) > 1)):
+        if opened and (died or (leave_startable and len(opened) > 1)):
             tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
-        may_begin = dict.fromkeys(each.job for each in touched if each.is_open and each.may_begin)
-        begun = begin([*may_begin]) if begin and may_begin else ()
-        ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in begun])
+        if leave_startable:
+            startable |= {each.job.job: each.job for each in touched if each.is_open and each.may_begin}
+        ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in startable])
         last = fail_upstream(tx, died)
         upstream_failed |= last
         ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
-    return Propagated(ready, turned, upstream_failed)
+    return Propagated(ready, turned, upstream_failed, tuple(startable.values()))
 
 
 def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:

@@ -174,9 +174,9 @@ class SimulatedWorker:
 
     def _record(self, right: Claim, outcome: Outcome) -> None:
         line = self._lines.pop(right)
-        appetite = Capacity(self._id, partial(self._habits.serves, self.name), self._at_once)
+        capacity = Capacity(self._id, partial(self._habits.serves, self.name), self._at_once)
         settled = transactions.settle(
-            self._ledger, self._catalogue, {right: outcome}, None if line else appetite
+            self._ledger, self._catalogue, {right: outcome}, None if line else capacity
         )
         self._held.discard(right)
         for message in settled.messages:

@@ -90,10 +90,10 @@ class Meeting:
     def settle(self, *names: str) -> Act:
         """Settle runs as a worker that would claim up to two of the jobs that become ready."""
         outcomes = {self.claims[name].right: Outcome(ending=Ending.DONE) for name in names}
-        appetite = Capacity(self.world.worker, lambda _: True, lambda _: 2)
+        capacity = Capacity(self.world.worker, lambda _: True, lambda _: 2)
 
         def settle(ledger: Ledger) -> list[Message]:
-            settled = transactions.settle(ledger, self.world.catalogue, outcomes, appetite)
+            settled = transactions.settle(ledger, self.world.catalogue, outcomes, capacity)
             self.claims |= {claimed.app: claimed for claimed in settled.taken}
             return list(settled.messages)
 
