@@ -108,7 +108,8 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
         judged = judgements.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
         halved = bisection.split(tx, judged.failed)
         ended = {**judged.ended, **halved.cancelled}
-        ready = follow_turns(tx, catalogue, dependencies.propagate(tx, list(ended)))
+        told = dependencies.propagate(tx, list(ended))
+        ready = follow_turns(tx, catalogue, told._replace(turned=[*told.turned, *judged.turned]))
         childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
         submissions.remove_from_outbox(tx, childless)
         submissions.settle_blocked_by(tx, childless)

@@ -170,6 +170,10 @@ _MET, _DEAD = (
 UNSPLIT = f"(parent.{SPLIT.guard} AND {is_divisible('parent')})"
 #: True if a parent's last success was too old when the child was planned. Such a success has decided nothing either.
 OUTLIVED = f"(parent.state = '{State.SUCCEEDED}' AND parent.claim <= need.stale_claim)"
+_TURNED = """
+SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
+HAVING bool_or(impossible > 0) AND NOT bool_and(impossible > 0) AND NOT bool_or(unmet = 0)
+"""
 #: True if the child needs a running parent with unbounded work, and that parent is claimed but its work is not started,
 #: or has just failed.
 UNSTARTED = (
@@ -316,15 +320,27 @@ def lock_waiting(tx: Tx, children: list[int]) -> list[int]:
     return tx.column(_HOLD_WAITING, jobs=children)
 
 
-def reblock(tx: Tx, jobs: list[int]) -> dict[int, str]:
-    """Apply the gates of jobs that wait after a flight again; return the jobs that this ends, with their apps.
+def turned(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return the jobs among these, all waiting, that cannot start by one gate but still by another one. The parents of
+    that one may not be requested yet."""
+    return tx.column(_TURNED, jobs=jobs) if jobs else []
+
+
+def reblock(tx: Tx, jobs: list[int]) -> Propagated:
+    """Apply the gates of jobs that wait after a flight again, and return the consequences.
 
     During the flight the ends of their parents did not matter. This transaction holds the jobs' rows. A concurrent
     transaction that counts down a gate has finished before this reads, or reads the job after it.
     """
-    waiting = tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else []
+    return after_recount(tx, tx.column(f"{_OPEN} RETURNING job.id", jobs=jobs) if jobs else [])
+
+
+def after_recount(tx: Tx, waiting: list[int]) -> Propagated:
+    """Let these waiting jobs, which a recount may have blocked, lend their urgency, and end those that cannot start any
+    more. Return the consequences; the ends must be propagated."""
     priorities.lend(tx, waiting)
-    return fail_upstream(tx, waiting)
+    ended = fail_upstream(tx, waiting)
+    return Propagated([], turned(tx, [job for job in waiting if job not in ended]), ended)
 
 
 def lock_ended(tx: Tx, ended: list[int]) -> None:
@@ -356,6 +372,16 @@ def propagate(tx: Tx, ended: list[int], *, leave_startable: bool = False) -> Pro
         ended = list(last)
         turned += sorted(set(died) - set(ended) - set(opened))
     return Propagated(ready, turned, upstream_failed, tuple(startable.values()))
+
+
+def together(parts: Sequence[Propagated]) -> Propagated:
+    """Return the results of several propagations in one transaction as one."""
+    return Propagated(
+        [job for part in parts for job in part.ready],
+        [job for part in parts for job in part.turned],
+        {job: app for part in parts for job, app in part.upstream_failed.items()},
+        [job for part in parts for job in part.startable],
+    )
 
 
 def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:

@@ -21,6 +21,7 @@ from sluice.ledger.database.transitions import NOW, guard, move
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import dependencies
 from sluice.ledger.lifecycle.demand import UNWANTED
+from sluice.ledger.lifecycle.dependencies import Propagated
 from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.submissions import add_to_outbox, cancel_unwanted
 from sluice.ledger.limits.retry_budgets import BudgetOf, delays
@@ -30,12 +31,12 @@ from sluice.ledger.stats import runtimes
 
 class SuccessEffect(NamedTuple):
     """Effect of a success on other rows. ``condition`` is SQL that is true for the jobs that have it, and ``kind`` the
-    field of ``Case`` with the result. ``apply`` gets the succeeded jobs of this kind. It may end further jobs, and
-    returns these with their apps."""
+    field of ``Case`` with the result. ``apply`` gets the succeeded jobs of this kind, and returns the consequences for
+    other jobs, if there can be any."""
 
     kind: str
     condition: str
-    apply: Callable[[Tx, list[int]], Mapping[int, str] | None]
+    apply: Callable[[Tx, list[int]], Propagated | None]
 
 
 #: All effects of a success, in the order in which they are applied.
@@ -96,12 +97,14 @@ class JudgeResult(msgspec.Struct, frozen=True):
     """Result of judging.
 
     ``ended`` are the jobs that are terminal now and must be propagated, each with its app. ``failed`` are the jobs
-    among them that an error ended. ``ready`` jobs are due for another round immediately.
+    among them that an error ended. ``ready`` jobs are due for another round immediately. ``turned`` jobs wait and have
+    lost an alternative; the parents of their next one must be requested.
     """
 
     ended: Mapping[int, str]
     failed: list[int]
     ready: list[ReadyJob]
+    turned: list[int]
 
 
 def judge(
@@ -116,16 +119,19 @@ def judge(
     verdicts = [judge_one(case) for case in cases.values()]
     requested_again, ended = _end(tx, verdicts)
     add_to_outbox(tx, [*chain.from_iterable(ended.values())])
-    upstream_failed = _after_success(tx, [cases[job] for job in ended.get(SUCCEED, [])])
+    after_success = _after_success(tx, [cases[job] for job in ended.get(SUCCEED, [])])
     waiting = _try_again(tx, cases, [each for each in verdicts if each.verb is RETRY], budget_of)
     cancelled = cancel_unwanted(tx, waiting) if waiting else []
     waiting += requested_again
-    upstream_failed |= dependencies.reblock(tx, [job for job in waiting if cases[job].saga_open])
-    add_to_outbox(tx, [*upstream_failed])
+    blocked = dependencies.reblock(tx, [job for job in waiting if cases[job].saga_open])
+    consequences = dependencies.together([*after_success, blocked])
+    add_to_outbox(tx, [*consequences.upstream_failed])
     ready = make_ready(tx, By.PLANNER, waiting)
     runtimes.note(tx, [(case.app, case.took_s) for case in cases.values() if case.took_s is not None])
     over = {job: cases[job].app for job in [*chain.from_iterable(ended.values()), *cancelled]}
-    return JudgeResult({**upstream_failed, **over}, ended.get(FAIL, []), ready)
+    return JudgeResult(
+        {**consequences.upstream_failed, **over}, ended.get(FAIL, []), ready, consequences.turned
+    )
 
 
 def _end(tx: Tx, verdicts: list[Verdict]) -> tuple[list[int], dict[Verb, list[int]]]:
@@ -137,13 +143,13 @@ def _end(tx: Tx, verdicts: list[Verdict]) -> tuple[list[int], dict[Verb, list[in
     return requested_again, {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
 
 
-def _after_success(tx: Tx, succeeded: list[Case]) -> dict[int, str]:
-    """Apply the effects of these successes. Return the jobs that they ended, each with its app."""
-    upstream_failed: dict[int, str] = {}
-    for effect in ON_SUCCESS:
-        if jobs := [case.id for case in succeeded if getattr(case, effect.kind)]:
-            upstream_failed |= effect.apply(tx, jobs) or {}
-    return upstream_failed
+def _after_success(tx: Tx, succeeded: list[Case]) -> list[Propagated]:
+    """Apply the effects of these successes. Return their consequences for other jobs."""
+    of_kind = [
+        (effect, [case.id for case in succeeded if getattr(case, effect.kind)]) for effect in ON_SUCCESS
+    ]
+    found = [effect.apply(tx, jobs) for effect, jobs in of_kind if jobs]
+    return [each for each in found if each is not None]
 
 
 def _try_again(tx: Tx, cases: Mapping[int, Case], verdicts: list[Verdict], budget_of: BudgetOf) -> list[int]:

@@ -50,11 +50,6 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NO
         SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
         WHERE need.child = gate.child AND need.gate = gate.gate AND parent.state = '{State.EXPECTED}'))
 """
-# Jobs that were planned with one dead gate and another gate that is neither dead nor met.
-_TURNED = """
-SELECT child FROM gate WHERE child = ANY(%(jobs)s) GROUP BY child
-HAVING bool_or(impossible > 0) AND NOT bool_and(impossible > 0) AND NOT bool_or(unmet = 0)
-"""
 
 
 def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
@@ -206,7 +201,7 @@ def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJ
     """End the jobs that can no longer start, and propagate these ends and the skipped jobs."""
     upstream_failed = fail_upstream(tx, touched)
     told = dependencies.propagate(tx, [*entered.numbers(entered.skipped), *upstream_failed])
-    turned = tx.column(_TURNED, jobs=touched) if touched else []
+    turned = dependencies.turned(tx, touched)
     if any(rerun.alone for rerun, _ in entered.reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
     ready = _as_asked(ready, entered.plan, entered.ids) + told.ready

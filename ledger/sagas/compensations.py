@@ -31,7 +31,7 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import move
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import dependencies
-from sluice.ledger.lifecycle.readiness import fail_upstream
+from sluice.ledger.lifecycle.dependencies import Propagated
 from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 
 _LIVE = sql_list(*sorted(LIVE))
@@ -188,16 +188,14 @@ _UNDO = move(
 _CHILDREN = "SELECT DISTINCT child FROM need WHERE parent = ANY(%(jobs)s) ORDER BY child"
 
 
-def undo(tx: Tx, compensations: list[int]) -> Mapping[int, str]:
-    """Cancel the jobs that these compensations have undone.
-
-    Return the children that can no longer start, each with its app. They have ended, and their ends must be propagated.
-    """
+def undo(tx: Tx, compensations: list[int]) -> Propagated:
+    """Cancel the jobs that these compensations have undone. Return the consequences for their waiting children: those
+    that can no longer start have ended, and their ends must be propagated."""
     undone = tx.column(_UNDO, jobs=compensations) if compensations else []
     if not undone:
-        return {}
+        return Propagated([], [], {})
     freshness.withdraw(tx, undone)
     partitions.withdraw(tx, undone)
     waiting = dependencies.lock_waiting(tx, tx.column(_CHILDREN, jobs=undone))
     dependencies.recount(tx, waiting)
-    return fail_upstream(tx, waiting)
+    return dependencies.after_recount(tx, waiting)

@@ -29,6 +29,29 @@ def test_succeeded_jobs_are_undone_in_reverse_order(world: World) -> None:
     assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
 
 
+def test_an_undone_job_runs_again_for_a_job_that_waits_for_it(world: World) -> None:
+    ways = {"one": {"app_name": ["book", "room"]}, "two": {"app_name": ["call"]}}
+    define(
+        world,
+        book=undone(by="unbook"),
+        send=undone("book"),
+        room=undone(),
+        call=undone(),
+        plan={**undone(), "depends_on": ways},
+    )
+    world.submit("send", id="s", mode="saga")
+    world.finish("book")
+    submission = world.submit("plan", policy={"priority": 3})
+    world.finish("send", Ending.ERROR)
+    world.tick()
+    world.finish("unbook")
+    assert (world.state("book"), world.state("plan")) == (State.READY, State.WAITING)
+    assert world.field("book", "priority") == 3
+    for job in ("book", "room", "plan"):
+        world.finish(job)
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
+
+
 def test_a_saga_that_succeeds_is_not_undone(world: World) -> None:
     chain(world)
     world.submit("send", id="s", mode="saga")

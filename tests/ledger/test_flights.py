@@ -4,6 +4,7 @@ import pytest
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -251,6 +252,33 @@ def test_a_saga_that_has_begun_ignores_later_outcomes_of_its_parents(world: Worl
     assert world.field("a", "unblocked")
     world.finish("p", Ending.ERROR)
     assert world.state("a") is State.READY
+
+
+def test_a_saga_that_was_undone_takes_its_other_alternative_if_a_parent_failed_meanwhile(
+    world: World,
+) -> None:
+    one = {"job_id": "{x}", "bash_cmd": "true"}
+    ways = {"one": {"app_name": ["p"]}, "two": {"app_name": ["q"]}}
+    world.define({"p": one, "q": one, "a": {**one, "max_fails": 1, "depends_on": ways}})
+    world.submit("a")
+    world.finish("p")
+    sagas = Sagas(world)
+    first = sagas.claim()
+    for entry in (did(1), switched(2, 1), undid(3, 1, EntryResult.UNDO_FAILED)):
+        sagas.write(first, entry)
+    sagas.end(first, Ending.UNDO_FAILED, "gone")
+    world.submit("p", rerun="job")
+    submission = world.submit("a", rerun="job", policy={"priority": 3})
+    second = sagas.claim()
+    world.finish("p", Ending.ERROR)
+    for entry in (undid(4, 1), undid(5, 0)):
+        sagas.write(second, entry)
+    sagas.end(second, Ending.ERROR)
+    assert (world.state("a"), world.state("q")) == (State.WAITING, State.READY)
+    assert world.field("q", "priority") == 3
+    world.finish("q")
+    sagas.end(sagas.claim())
+    assert world.submission(submission) is SubmissionState.SUCCEEDED
 
 
 def test_children_of_a_fatal_saga_wait_again_when_it_is_rerun(world: World) -> None:

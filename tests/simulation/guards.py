@@ -13,7 +13,7 @@ from sluice.ledger.recovery import grooming_steps, leases
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation import guards_of_sagas
 from tests.simulation.environment import Ground
-from tests.simulation.mutants import Mutant, both, code, sql
+from tests.simulation.mutants import Mutant, both, code, no_effect, sql
 from tests.simulation.run import Violation
 
 #: Processes that crash, and no other faults.
@@ -87,7 +87,7 @@ _OF_JOBS = {
     "nobody looks what others have under way": Mutant(
         code(freshness.FreshnessFacts, "busy", lambda past, apps: []), theme="chunks", first=12
     ),
-    "what succeeded is not fresh": Mutant(code(freshness, "record", lambda tx, jobs: None), theme="chunks"),
+    "what succeeded is not fresh": Mutant(no_effect("is_chunk"), theme="chunks"),
     "whoever waits to be planned is forgotten": Mutant(
         sql(grooming_steps, "_UNPLANNED_IN_NO_HAND", "next_plan_at <=", "false AND next_plan_at <="),
         theme="chunks",
@@ -104,9 +104,7 @@ _OF_JOBS = {
         theme="partitions",
         first=1,
     ),
-    "what a step has made is not there": Mutant(
-        code(partitions, "made", lambda tx, jobs: None), theme="partitions", first=1
-    ),
+    "what a step has made is not there": Mutant(no_effect("is_step"), theme="partitions", first=1),
     "a landing is news to nobody": Mutant(
         code(partitions, "land_jobs", lambda tx, jobs: []), theme="partitions", first=8
     ),

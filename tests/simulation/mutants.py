@@ -6,6 +6,7 @@ import pytest
 from msgspec import Struct
 
 from sluice.jobs.simulated import Faults
+from sluice.ledger.lifecycle import judgements
 from tests.simulation.environment import Ground
 from tests.simulation.run import simulate
 
@@ -48,6 +49,13 @@ def sql(module: object, name: str, old: str, new: str) -> Break:
 
 def code(module: object, name: str, new: object) -> Break:
     return lambda monkeypatch: monkeypatch.setattr(module, name, new)
+
+
+def no_effect(kind: str) -> Break:
+    """Leave out the effect of a success of this kind of job."""
+    left = tuple(effect for effect in judgements.ON_SUCCESS if effect.kind != kind)
+    assert len(left) < len(judgements.ON_SUCCESS), f"no effect is for {kind}"
+    return code(judgements, "ON_SUCCESS", left)
 
 
 def both(first: Break, second: Break) -> Break:
