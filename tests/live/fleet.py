@@ -34,7 +34,8 @@ class Fleet:
         self._queues = queues
         self._apps = apps
         self._log = folder / "workers.log"
-        self._environment = os.environ | {"EFFECTS": str(folder / "effects")} | environment
+        own = {"EFFECTS": str(folder / "effects"), "PYTHONFAULTHANDLER": "1"}
+        self._environment = os.environ | own | environment
         self.effects = folder / "effects"
         self._workers = [self._start() for _ in range(size)]
 
@@ -84,6 +85,12 @@ class Fleet:
 
     def log(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
+
+    def stacks(self) -> str:
+        """Abort all workers, so that each process writes the stacks of its threads. Return the end of the log."""
+        for worker in self._workers:
+            self._end(worker, signal.SIGABRT)
+        return self.log()[-20_000:]
 
     def lines(self) -> list[list[str]]:
         """Return the runs that began: app, key, claim, process."""

@@ -35,7 +35,7 @@ def test_a_worker_survives_a_hundred_hostile_messages(
             lambda: broker.dead_letters(PLANNER) - there == COUNT - READABLE,
             within_s=30,
             explain=lambda: (
-                f"{broker.dead_letters(PLANNER)} dead letters, {there} before\n{workers.log()[-3000:]}"
+                f"{broker.dead_letters(PLANNER)} dead letters, {there} before\n{workers.stacks()}"
             ),
         )
         id_ = client.submit(Submission(app="third", key="7"))
