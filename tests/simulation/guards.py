@@ -8,6 +8,7 @@ from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
 from sluice.ledger.keyspaces import bisection, freshness, partitions
 from sluice.ledger.lifecycle import claims, dependencies, outcomes, plans
+from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import grooming_steps, leases
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
@@ -40,7 +41,7 @@ _OF_JOBS = {
         first=30,
     ),
     "who has succeeded tells nobody": Mutant(
-        code(transactions, "_tell", lambda tx, catalogue, finished, begin: ([], [])),
+        code(transactions, "_propagate", lambda tx, catalogue, finished, capacity: ([], [], NOTHING_TAKEN)),
         theme="templates",
         first=1,
     ),

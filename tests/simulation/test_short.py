@@ -1,8 +1,9 @@
-"""A short simulation for ``make test``: 24 seeds, and a few of sagas."""
+"""A short simulation for ``make test``: 24 seeds, and a few of sagas. Every guard that is broken elsewhere exists."""
 
 import pytest
 
 from tests.simulation.environment import Ground
+from tests.simulation.guards import GUARDS
 from tests.simulation.seeds import run_on
 
 #: Number of seeds of each theme. ``test_simulation.py`` has the next ones.
@@ -13,3 +14,9 @@ SEEDS = {"anything": 24, "sagas": 4, "trips": 4}
 def test_all_invariants_hold_under_a_few_seeds(theme: str, ground: Ground) -> None:
     _, failures = run_on(ground, range(SEEDS[theme]), theme)
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_guard_to_be_broken_exists(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``make night`` breaks them. This test notices a guard that has moved."""
+    GUARDS[guard].apply(monkeypatch)
