@@ -22,7 +22,7 @@ ASKED = Submission(app="cleanse", start="2023-01-01", end="2024-05-14", id="back
 PARTITIONS = DAYS + DAYS + 2
 KILLED_AT = (150, 450, 800)
 
-_DONE = "SELECT place, partition, done_at FROM partition WHERE done_at IS NOT NULL"
+_DONE = "SELECT table_name, partition, done_at FROM partition WHERE done_at IS NOT NULL"
 
 
 @pytest.mark.timeout(400)
