@@ -119,7 +119,9 @@ class Post:
                 client.rpush(f"{self._namespace}:{queue}", redis_id)
         else:
             with pika.BlockingConnection(pika.URLParameters(self.url)) as connection:
-                connection.channel().basic_publish("", queue, body, pika.BasicProperties(delivery_mode=2))
+                channel = connection.channel()
+                channel.confirm_delivery()
+                channel.basic_publish("", queue, body, pika.BasicProperties(delivery_mode=2))
 
     def redis_keys(self) -> set[str]:
         """Return this test's keys in Redis, without the namespace."""

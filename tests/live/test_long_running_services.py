@@ -136,7 +136,7 @@ def test_a_dead_service_is_started_again_but_a_silent_one_is_left_alone(
         process = far.waits_until_left(claim=1)
         far.say("mute")
         far.waits_for(lambda: far.field("failed_polls") > 0)
-        assert "no answer" in far.field("said")
+        assert "no answer" in far.field("external_status")
         far.unsay("mute")
         far.waits_until(failed_polls=0)
         assert (far.starts(), alive()) == (["1"], [process])
