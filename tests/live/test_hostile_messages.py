@@ -72,7 +72,7 @@ def _read(hostile: Hostile) -> Message | None:
 def _put(url: str, bodies: list[bytes]) -> None:
     with pika.BlockingConnection(pika.URLParameters(url)) as connection:
         channel = connection.channel()
-        # RabbitMQ drops what was published shortly before a connection is closed, unless it has confirmed it (measured
+        # RabbitMQ drops messages published shortly before a connection is closed, unless it has confirmed them (measured
         # with both processors busy: 80 of 100 messages).
         channel.confirm_delivery()
         for body in bodies:
