@@ -72,8 +72,8 @@ def _read(hostile: Hostile) -> Message | None:
 def _put(url: str, bodies: list[bytes]) -> None:
     with pika.BlockingConnection(pika.URLParameters(url)) as connection:
         channel = connection.channel()
-        # RabbitMQ drops messages published shortly before a connection is closed, unless it has confirmed them (measured
-        # with both processors busy: 80 of 100 messages).
+        # RabbitMQ drops messages published shortly before a connection is closed, unless it has confirmed them
+        # (measured with both processors busy: 80 of 100 messages).
         channel.confirm_delivery()
         for body in bodies:
             channel.basic_publish("", PLANNER, body, pika.BasicProperties(delivery_mode=2))
