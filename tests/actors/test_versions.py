@@ -51,7 +51,7 @@ def test_a_step_with_an_unavailable_version_waits_for_another_worker(world: Worl
     (step,) = world.ready()
     claimed = world.claim(step)
     assert claimed is not None
-    assert world.record(claimed, Ending.VERSION_UNAVAILABLE, error="nobody has kept it")
+    assert world.record(claimed, Ending.VERSION_UNAVAILABLE, error="no worker has it")
     assert world.state(step) is State.WAITING
     assert world.round(step) == 0
     world.tick(after_s=5)

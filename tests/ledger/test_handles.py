@@ -150,7 +150,7 @@ def test_a_lost_claim_cannot_store_a_handle(world: World) -> None:
 def test_a_later_claim_without_a_handle_may_still_find_the_old_work(world: World) -> None:
     first = _claimed(world)
     _lose(world)
-    assert _keeper(world, first) is WorkOwner.NONE, "nobody has begun yet, and it will be begun anew"
+    assert _keeper(world, first) is WorkOwner.NONE, "no worker started it, so it will be started again"
     second = _again(world)
     assert _keeper(world, first) is WorkOwner.ANOTHER
     _keep(world, second, "other work")
