@@ -11,7 +11,6 @@
     layout.layers       left to right           layout.order        top to bottom, so that few lines cross
     layout.mesh         bends of lines          layout.coordinates  vertical and horizontal positions
     layout.routes       the path of each line   layout.sheet        the result
-    graphviz            replaces all these steps if it is installed
     render.paper, render.drawing                sheets on paper
     render.legend, render.stylesheet            appearance
 

@@ -14,7 +14,7 @@ from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.job_graph import job_graph
 from sluice.ops.graph.model import Edge, Graph, Node
 from sluice.ops.graph.render.stylesheet import colour
-from sluice.ops.graph.render.svg import draw
+from sluice.ops.graph.render.svg import as_svg
 from sluice.ops.graph.text_formats import as_document, as_dot, as_mermaid
 from tests.ops.pictures import arrows, graphs
 from tests.world import World, catalogue_of
@@ -28,7 +28,7 @@ NASTY = Graph(
 
 
 def texts(graph: Graph, kind: str = "text") -> list[str]:
-    root = ElementTree.fromstring(draw(graph))
+    root = ElementTree.fromstring(as_svg(graph))
     return [element.text or "" for element in root.iter(f"{SVG}{kind}")]
 
 
@@ -66,9 +66,9 @@ def test_the_document_has_all_fields_of_nodes_and_edges() -> None:
 
 def test_a_state_has_its_colour_in_every_picture() -> None:
     for node in NASTY.nodes:
-        for picture in (draw(NASTY), as_dot(NASTY), as_mermaid(NASTY)):
+        for picture in (as_svg(NASTY), as_dot(NASTY), as_mermaid(NASTY)):
             assert colour(node.state).light in picture
-        assert colour(node.state).dark in draw(NASTY)
+        assert colour(node.state).dark in as_svg(NASTY)
 
 
 def test_tooltips_have_the_details_of_jobs_and_edges() -> None:
@@ -135,7 +135,7 @@ def test_alternatives_are_named_on_edges_with_lines_of_their_own() -> None:
     groups = {"fast": {"app_name": ["a"]}, "slow": {"app_name": ["b"], "when": "failed"}}
     graph = app_graph(catalogue_of({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": groups}}), None)
     assert graph.edges == (Edge("a", "c", "fast"), Edge("b", "c", "slow", "failed"))
-    root = ElementTree.fromstring(draw(graph))
+    root = ElementTree.fromstring(as_svg(graph))
     lines = [each.get("class") for each in root.iter(f"{SVG}path") if "line" in each.get("class", "")]
     assert lines == ["line alternative0", "line alternative1"]
 

@@ -1,18 +1,16 @@
 """Layout of a picture: nothing overlaps, and lines lead from left to right around the boxes."""
 
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 
-from sluice.ops.graph.graphviz import graphviz_sheet
 from sluice.ops.graph.layout.chart import charts
 from sluice.ops.graph.layout.layout import lay_out
 from sluice.ops.graph.layout.sheet import Box, Sheet
 from sluice.ops.graph.model import Edge, Graph, Node
 from sluice.ops.graph.render.paper import pack
-from sluice.ops.graph.render.svg import draw
+from sluice.ops.graph.render.svg import as_svg
 from tests.ops.pictures import arrows, graphs, inside, overlap, points
 
 CHAIN = arrows(" -> ".join(f"step_{number:03}" for number in range(200)))
@@ -62,7 +60,7 @@ def test_circles_can_be_drawn(graph: Graph) -> None:
 @given(graphs())
 def test_a_picture_is_the_same_every_time(graph: Graph) -> None:
     again = Graph(graph.nodes, graph.edges[::-1])
-    assert draw(again) == draw(graph)
+    assert as_svg(again) == as_svg(graph)
 
 
 def test_a_long_chain_is_cut_into_strips() -> None:
@@ -109,38 +107,3 @@ def test_several_edges_between_two_boxes_are_one_line() -> None:
     graph = Graph((Node("a"), Node("b")), (Edge("a", "b", "fast"), Edge("a", "b", "slow", "failed")))
     (sheet,) = sheets(graph)
     assert [link.label for link in sheet.lines] == ["fast, slow: failed"]
-
-
-def test_graphviz_lays_out_the_graph_if_it_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    (chart,) = charts(arrows(" -> ".join(f"step_{number}" for number in range(8))))
-    nodes = [f"node {at} {at + 1} {at + 0.5} 1 0.3 x solid box black white" for at in range(8)]
-    edges = [f"edge {at} {at + 1} 4 1 0.5 2 0.5 3 0.5 4 1.5 solid black" for at in range(7)]
-    _answers(tmp_path, "\n".join(["graph 1 10 8", *nodes, *edges, "stop"]))
-    sheet = graphviz_sheet(chart)
-    assert sheet is not None
-    assert (sheet.width, sheet.height) == (720.0, 576.0)
-    assert [box.middle for box in sheet.boxes] == [576.0 - 72 * (at + 0.5) for at in range(8)]
-    assert sheet.lines[chart.links[0]].path == "M72.0,540.0 C144.0,540.0 216.0,540.0 288.0,468.0"
-
-
-def test_an_unusable_layout_of_graphviz_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    (chart,) = charts(CHAIN)
-    nodes = [f"node {at} {at + 1} 0.5 1 0.3 x solid box black white" for at in range(200)]
-    edges = [f"edge {at} {at + 1} 2 1 0.5 2 0.5 solid black" for at in range(199)]
-    _answers(tmp_path, "\n".join(["graph 1 300 1", *nodes, *edges, "stop"]))
-    assert graphviz_sheet(chart) is None
-    _answers(tmp_path, "", code=1)
-    assert graphviz_sheet(chart) is None
-    _answers(tmp_path, "a program of the same name")
-    assert graphviz_sheet(chart) is None
-
-
-def _answers(folder: Path, text: str, *, code: int = 0) -> None:
-    """Write a program called ``dot`` that prints this text."""
-    (folder / "plain").write_text(text)
-    (folder / "dot").write_text(f"#!/bin/sh\ncat >/dev/null; cat {folder}/plain; exit {code}\n")
-    (folder / "dot").chmod(0o755)

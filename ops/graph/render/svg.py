@@ -1,11 +1,7 @@
-"""Graph as an SVG picture, laid out by Graphviz if that is installed, otherwise by our own layout."""
+"""Graph as an SVG picture."""
 
-from collections.abc import Callable
-
-from sluice.ops.graph.graphviz import graphviz_sheet
-from sluice.ops.graph.layout.chart import Chart, charts
+from sluice.ops.graph.layout.chart import charts
 from sluice.ops.graph.layout.layout import lay_out
-from sluice.ops.graph.layout.sheet import Sheet
 from sluice.ops.graph.model import Graph
 from sluice.ops.graph.render.drawing import ARROWS, drawn, escaped
 from sluice.ops.graph.render.legend import legend
@@ -16,11 +12,7 @@ MARGIN = 18.0
 
 
 def as_svg(graph: Graph) -> str:
-    return draw(graph, lambda chart: graphviz_sheet(chart) or lay_out(chart))
-
-
-def draw(graph: Graph, lay_out: Callable[[Chart], Sheet] = lay_out) -> str:
-    """Draw a graph. With our own layout the text depends on the graph alone, not on the machine."""
+    """Draw a graph. The text depends on the graph alone."""
     sheets = [lay_out(chart) for chart in charts(graph)]
     paper, above = pack(sheets), legend(graph)
     top = MARGIN + above.height + (MARGIN if above.parts else 0.0)
