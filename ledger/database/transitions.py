@@ -1,7 +1,7 @@
 """The statement that every transition uses, and the clock that every statement reads."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from sluice.jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
 
@@ -35,6 +35,25 @@ class VerbBy(NamedTuple):
     by: By
 
 
+class Clauses(TypedDict, total=False):
+    """SQL that completes the statement of a move."""
+
+    #: Source of the jobs, with the alias ``given`` and a column ``id``. By default, ``IDS``.
+    given: str
+    #: Further condition, which may read ``job`` and ``given``.
+    condition: str
+    #: Further assignments, which may read ``job`` and ``given``.
+    sets: str
+    #: Note in the history, which reads the row as moved.
+    note: str
+    #: Columns of the result, which reads the row as moved. By default, the id and the pool of the released slot.
+    returning: str
+    #: One more common table expression, which reads ``moved``.
+    also: str
+    #: Whether the job's external work is over, or can be found by its token alone.
+    forgets_work: bool
+
+
 def one_of(value: str, words: Iterable[str]) -> str:
     """Return SQL equivalent to ``value IN (…)``, written as a search in one text.
 
@@ -49,62 +68,73 @@ def interval(seconds: str) -> str:
     return f"CASE WHEN {seconds} IS NOT NULL THEN make_interval(secs => least({seconds}, {LONGEST_S})) END"
 
 
-def move(
-    verb: Verb,
-    by: By,
-    *,
-    given: str = IDS,
-    condition: str = "true",
-    sets: str = "",
-    note: str = "NULL",
-    returning: str = "",
-    forgets_work: bool = False,
-    waiting_for_slot: str = "",
-    then: VerbBy | None = None,
-    also: str = "",
-) -> str:
+def move(verb: Verb, by: By, **clauses: Unpack[Clauses]) -> str:
     """Return the statement by which jobs change state: lock, check, write, log.
 
     ``held`` locks the jobs in id order to avoid deadlocks, and reads each row again after the wait. The UPDATE repeats
-    the guard; the history row is written with it. ``condition`` and ``sets`` may read ``job`` and ``given``. ``note``
-    and ``returning`` read the row as moved; by default, the id and the pool of the released slot are returned.
-    - ``forgets_work``: the job's external work is over, or can be found by its token alone.
-    - ``waiting_for_slot``: columns set instead of the move if the job has a pool. The last result is its pool.
-    - ``then``: the jobs take this further step at the same moment.
-    - ``also``: one more common table expression, which reads ``moved``.
+    the guard; its result is ``moved``, with the former state as ``source`` and the former claim as ``its_claim``. The
+    history row is written with it.
     """
-    _check(verb, by, then)
-    work = "handle = NULL, next_poll_at = NULL, failed_polls = 0" if forgets_work else _work(verb)
-    state = (then or VerbBy(verb, by)).verb.target
-    parts = [f"state = '{state}'", f"changed_at = {NOW}", _leaving(verb), work, sets]
-    returning = returning or _returned(verb)
+    _check(verb, by)
     return f"""
-    WITH held AS MATERIALIZED (
+    {_moved(verb, verb.target, _logged(verb, by, clauses), clauses)}
+    SELECT {_returned(verb, clauses)} FROM moved ORDER BY id
+    """
+
+
+def move_twice(verb: Verb, by: By, then: VerbBy, **clauses: Unpack[Clauses]) -> str:
+    """Return the statement of ``move`` by which jobs also take a further step, at the same moment."""
+    _check(verb, by)
+    if then.by not in then.verb.by or verb.target not in then.verb.sources:
+        raise ValueError(f"{then.by} does not {then.verb.name} after {verb.name}")
+    return f"""
+    {_moved(verb, then.verb.target, _logged_twice(verb, by, then, clauses), clauses)}
+    SELECT {_returned(verb, clauses)} FROM moved ORDER BY id
+    """
+
+
+def move_or_wait_for_slot(verb: Verb, by: By, waiting: str, **clauses: Unpack[Clauses]) -> str:
+    """Return the statement of ``move`` for jobs that may have a pool. Those are not moved: ``waiting`` is set, and they
+    wait for a slot, which ``pools.admit`` assigns. The last column of the result is their pool."""
+    _check(verb, by)
+    returning = _returned(verb, clauses)
+    return f"""
+    {_moved(verb, verb.target, _logged(verb, by, clauses), clauses, only=" AND given.its_pool IS NULL")}, lined_up AS (
+        UPDATE job SET {waiting} FROM held
+        WHERE job.id = held.id AND held.its_pool IS NOT NULL AND NOT job.waiting_for_slot RETURNING job.*
+    )
+    SELECT {returning}, NULL AS pool FROM moved UNION ALL SELECT {returning}, pool FROM lined_up ORDER BY id
+    """
+
+
+def _moved(verb: Verb, target: State, history: str, clauses: Clauses, *, only: str = "") -> str:
+    """Return the common table expressions of a move. ``only`` is a further condition for jobs that are held."""
+    forgets = "handle = NULL, next_poll_at = NULL, failed_polls = 0"
+    work = forgets if clauses.get("forgets_work") else _work(verb)
+    parts = [f"state = '{target}'", f"changed_at = {NOW}", _leaving(verb), work, clauses.get("sets", "")]
+    also = clauses.get("also", "")
+    return f"""WITH held AS MATERIALIZED (
         SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, given.*
-        FROM job JOIN {given} USING (id)
-        WHERE {guard(verb)} AND ({condition}) ORDER BY job.id FOR UPDATE OF job
+        FROM job JOIN {clauses.get("given", IDS)} USING (id)
+        WHERE {guard(verb)} AND ({clauses.get("condition", "true")}) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
-        WHERE job.id = given.id AND {guard(verb)}{" AND given.its_pool IS NULL" if waiting_for_slot else ""}
+        WHERE job.id = given.id AND {guard(verb)}{only}
         RETURNING job.*, given.source, given.its_claim
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
-        {_history(verb, by, note, then)}
-    ){_lined_up(waiting_for_slot)}{f", {also}" if also else ""}
-    SELECT {_answer(returning) if waiting_for_slot else f"{returning} FROM moved"} ORDER BY id
-    """
+        {history}
+    ){f", {also}" if also else ""}"""
 
 
-def _returned(verb: Verb) -> str:
-    return f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id"
+def _returned(verb: Verb, clauses: Clauses) -> str:
+    return clauses.get("returning") or (f"id, {_GIVEN_UP}" if gives_up_a_slot(verb) else "id")
 
 
-def _check(verb: Verb, by: By, then: VerbBy | None) -> None:
+def _check(verb: Verb, by: By) -> None:
     if by not in verb.by:
         raise ValueError(f"{by} does not {verb.name}")
-    if then and (then.by not in then.verb.by or verb.target not in then.verb.sources):
-        raise ValueError(f"{then.by} does not {then.verb.name} after {verb.name}")
 
 
 def guard(verb: Verb) -> str:
@@ -121,11 +151,15 @@ def gives_up_a_slot(verb: Verb) -> bool:
     return verb.target not in DISPATCHED and not DISPATCHED.isdisjoint(verb.sources)
 
 
-def _history(verb: Verb, by: By, note: str, then: VerbBy | None) -> str:
-    """Return the query for the history rows: one per job, or two successive ones."""
-    if then is None:
-        return f"""SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {note}
+def _logged(verb: Verb, by: By, clauses: Clauses) -> str:
+    """Return the query for the history rows: one for each job."""
+    return f"""SELECT id, changed_at, source, state, '{verb.name}', '{by}', round, claim, {clauses.get("note", "NULL")}
         FROM moved ORDER BY id"""
+
+
+def _logged_twice(verb: Verb, by: By, then: VerbBy, clauses: Clauses) -> str:
+    """Return the query for the history rows: two successive ones for each job."""
+    note = clauses.get("note", "NULL")
     return f"""SELECT id, changed_at, CASE step.nth WHEN 1 THEN moved.source ELSE '{verb.target}' END,
                step.target, step.verb, step.by, round, CASE step.nth WHEN 1 THEN its_claim ELSE claim END, {note}
         FROM moved CROSS JOIN (VALUES (1, '{verb.target}', '{verb.name}', '{by}'),
@@ -144,20 +178,6 @@ def _leaving(verb: Verb) -> str:
         State.WAITING: "waiting_for_slot = false",
     }
     return ", ".join(words for source, words in left.items() if source in verb.sources)
-
-
-def _lined_up(sets: str) -> str:
-    """Return the expression that lets jobs of a pool wait for a slot, which they do not hold before ``pools.admit``."""
-    if not sets:
-        return ""
-    return f""", lined_up AS (
-        UPDATE job SET {sets} FROM held
-        WHERE job.id = held.id AND held.its_pool IS NOT NULL AND NOT job.waiting_for_slot RETURNING job.*
-    )"""
-
-
-def _answer(returning: str) -> str:
-    return f"{returning}, NULL AS pool FROM moved UNION ALL SELECT {returning}, pool FROM lined_up"
 
 
 def _work(verb: Verb) -> str:

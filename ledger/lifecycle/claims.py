@@ -36,7 +36,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move
+from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move, move_twice
 from sluice.ledger.keyspaces.partitions import LEFT
 from sluice.ledger.lifecycle import shared_kwargs
 from sluice.ledger.lifecycle.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
@@ -75,14 +75,14 @@ _CLAIM = move(
     also=_OPEN_ROUND,
 )
 # For jobs behind a dependency group (gate) that this transaction has opened.
-_BEGIN = move(
+_BEGIN = move_twice(
     MAKE_READY,
     By.PLANNER,
+    VerbBy(CLAIM, By.EXECUTOR),
     given=_TURNS,
     condition=f"{MAY_BEGIN} AND {_TO_BE_HAD}",
     sets=f"unblocked = true, {_IS_OURS}",
     returning=_CLAIMED,
-    then=VerbBy(CLAIM, By.EXECUTOR),
     also=_OPEN_ROUND,
 )
 # Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a

@@ -30,7 +30,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move
+from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move, move_twice
 from sluice.ledger.lifecycle.judgements import IS_PLAIN
 from sluice.ledger.lifecycle.readiness import READY_COLUMNS, ReadyJob, move_out
 from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
@@ -211,15 +211,15 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
 
 
 _SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, abort_reason FROM moved"
-_FINISH = move(
+_FINISH = move_twice(
     RECORD,
     By.EXECUTOR,
+    VerbBy(SUCCEED, By.PLANNER),
     given=ENDED,
     condition=f"{HELD} AND {IS_PLAIN}",
     sets="external_status = NULL, dispatch_attempts = 0",
     forgets_work=True,
     returning="id, app, pool",
-    then=VerbBy(SUCCEED, By.PLANNER),
     also=f"closed AS ({close_rounds('held AS given')}), told AS ({reporting(_SUCCEEDED)})",
 )
 

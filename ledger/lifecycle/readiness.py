@@ -13,7 +13,7 @@ from sluice.jobs.policy.priority import Urgency
 from sluice.jobs.states import FAIL_UPSTREAM, MAKE_READY, SKIP, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
-from sluice.ledger.database.transitions import DUE, NOW, move
+from sluice.ledger.database.transitions import DUE, NOW, move, move_or_wait_for_slot
 
 
 class ReadyJob(NamedTuple):
@@ -58,25 +58,25 @@ MAY_BEGIN = (
     f"THEN {_HAS_COME} AND NOT job.paused AND job.pool IS NULL ELSE false END)"
 )
 _MAKE_READY = {
-    by: move(
+    by: move_or_wait_for_slot(
         MAKE_READY,
         by,
+        WAITS_FOR_SLOT,
         condition=f"{MAY_RUN} AND NOT job.paused",
         sets=ANNOUNCED,
         returning=READY_COLUMNS,
-        waiting_for_slot=WAITS_FOR_SLOT,
     )
     for by in sorted(MAKE_READY.by)
 }
 # For jobs behind a gate that has just opened.
 _MAKE_OPENED_READY = {
-    by: move(
+    by: move_or_wait_for_slot(
         MAKE_READY,
         by,
+        f"unblocked = true, {WAITS_FOR_SLOT}",
         condition=f"{_HAS_COME} AND NOT job.paused",
         sets=f"unblocked = true, {ANNOUNCED}",
         returning=READY_COLUMNS,
-        waiting_for_slot=f"unblocked = true, {WAITS_FOR_SLOT}",
     )
     for by in sorted(MAKE_READY.by)
 }

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, MAKE_READY, PAUSE, By, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.database.transitions import NOW, move, move_or_wait_for_slot
 from sluice.ledger.lifecycle.demand import STILL_WANTS
 from sluice.ledger.lifecycle.readiness import (
     ANNOUNCED,
@@ -85,13 +85,13 @@ _HOLD_BACK = f"""
 UPDATE job SET paused = true, waiting_for_slot = false WHERE id = ANY(%(jobs)s) AND NOT paused AND {_LIVES} RETURNING id
 """
 # Release the jobs and end their pause in one statement, so that each row is written once.
-_LET_GO_READY = move(
+_LET_GO_READY = move_or_wait_for_slot(
     MAKE_READY,
     By.PLANNER,
+    f"paused = false, {WAITS_FOR_SLOT}",
     condition=f"job.paused AND {MAY_RUN}",
     sets=f"paused = false, {ANNOUNCED}",
     returning=READY_COLUMNS,
-    waiting_for_slot=f"paused = false, {WAITS_FOR_SLOT}",
 )
 _LET_GO = "UPDATE job SET paused = false WHERE id = ANY(%(jobs)s) AND paused RETURNING id"
 
