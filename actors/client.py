@@ -14,7 +14,7 @@ from uuid import uuid4
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.planner.admission import sound
 from sluice.actors.planner.landed_partitions import land
-from sluice.actors.planner.pauses import go_on, hold_back, let_apps_go
+from sluice.actors.planner.pauses import go_on, hold_apps_back, hold_back, let_apps_go
 from sluice.actors.planner.retries import retry
 from sluice.actors.planner.saga_events import send_event
 from sluice.actors.tasks import Tasks
@@ -32,7 +32,6 @@ from sluice.jobs.text.filters import Condition, needs_definitions
 from sluice.jobs.text.paging import Order
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.limits import app_pauses
 from sluice.ledger.reads import job_details, job_lists, submission_progress
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import EventOutcome, EventRequest
@@ -129,7 +128,9 @@ class Client:
     def pause_apps(self, apps: Collection[str], *, by: str | None = None) -> list[str]:
         """Pause apps, and return the names of the apps that were not paused before. None of their jobs is started,
         whichever submissions request them."""
-        return self._ledger.transact(lambda tx: app_pauses.pause(tx, apps, by=by))
+        paused, messages = hold_apps_back(self._ledger, apps, by)
+        self._hint(*messages)
+        return paused
 
     def resume_apps(self, apps: Collection[str]) -> list[str]:
         """Resume apps, and return the names of the apps that were paused."""

@@ -45,6 +45,13 @@ def go_on(ledger: Ledger, submission: str) -> ResumeResult | None:
     return ledger.transact(partial(_go_on, submission=submission))
 
 
+def hold_apps_back(
+    ledger: Ledger, apps: Collection[str], by: str | None
+) -> tuple[list[str], Sequence[Message]]:
+    """Pause apps. Return the names of those that were not paused before, and messages for jobs that get their slots."""
+    return ledger.transact(lambda tx: (app_pauses.pause(tx, apps, by=by), announce(tx, [])))
+
+
 def let_apps_go(
     ledger: Ledger, apps: Collection[str], publish: Callable[[Sequence[Message]], None]
 ) -> list[str]:

@@ -74,9 +74,10 @@ class Tx(Struct, frozen=True):
     """Open transaction. Verbs are functions of it; none commits.
 
     ``now`` is None in production, where the database's clock decides. ``pools`` are the pools in which this transaction
-    has made a job wait for a slot, or has freed a slot. Before it ends, waiting jobs must be admitted to them
-    (``pools.admit``). ``at_end`` is called at the end of the transaction, ``after_commit`` once it has committed.
-    ``refused`` are the submissions that it refuses (``requests``).
+    has made a job wait for a slot, or has freed a slot. Waiting jobs must be admitted to them before it ends
+    (``pools.admit``, which ``actors.dispatch.announce`` calls), or it is rolled back. ``at_end`` is called at the end
+    of the transaction, ``after_commit`` once it has committed. ``refused`` are the submissions that it refuses
+    (``requests``).
     """
 
     connection: CursorConnection
@@ -123,6 +124,14 @@ class Tx(Struct, frozen=True):
     def restore_idle_timeout(self) -> None:
         """Restore the idle limit, and the search path with the ledger's tables."""
         self.connection.execute(_FOR_US)
+
+    def require_admission(self) -> None:
+        """Raise AssertionError if no jobs have been admitted to the pools. A slot would stay free until the next
+        tick."""
+        if self.pools:
+            raise AssertionError(
+                f"no jobs were admitted to the pools {sorted(self.pools)}; announce does that"
+            )
 
     def current_time(self) -> datetime:
         """Return the time that this transaction's statements see."""
@@ -211,6 +220,7 @@ class Ledger:
             tx = self._tx(connection)
             tx.disable_idle_timeout()
             yield tx
+            tx.require_admission()
 
     @contextmanager
     def begin(self) -> Iterator[Tx]:
@@ -223,6 +233,7 @@ class Ledger:
                     yield tx
                     for act in tx.at_end:
                         act(tx)
+                    tx.require_admission()
             finally:
                 with self._asking:
                     self._asked += connection.asked - before

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sluice.actors.client import Client
 from sluice.broker.messages import Execute
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
@@ -16,7 +17,9 @@ _SHARED = {"concurrency": {"pool": "db", "limit": 1}}
 
 
 def pause(world: World, *apps: str) -> list[str]:
-    return world.ledger.transact(lambda tx: app_pauses.pause(tx, apps, by="ann"))
+    paused = Client(world.ledger, world.queue.extend).pause_apps(apps, by="ann")
+    world.deliver()
+    return paused
 
 
 def resume(world: World, *apps: str) -> list[str]:
@@ -90,7 +93,6 @@ def test_the_slot_of_a_shared_pool_goes_to_another_app(world: World) -> None:
     world.submit("b")
     assert world.states() == {"a": State.READY, "b": State.WAITING}
     pause(world, "a")
-    world.tick(after_s=1)
     assert world.states() == {"a": State.WAITING, "b": State.READY}
     world.finish("b")
     world.tick(after_s=1)
@@ -98,6 +100,15 @@ def test_the_slot_of_a_shared_pool_goes_to_another_app(world: World) -> None:
     resume(world, "a")
     world.tick(after_s=1)
     world.finish("a")
+
+
+def test_a_transaction_that_frees_a_slot_and_admits_no_job_is_rolled_back(world: World) -> None:
+    world.define({app: {"job_id": "{x}", "bash_cmd": "true", **_SHARED} for app in "ab"})
+    world.submit("a")
+    world.submit("b")
+    with pytest.raises(AssertionError, match="no jobs were admitted to the pools"):
+        world.ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by=None))
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
 
 
 def test_the_slot_of_a_pool_that_is_not_shared_is_kept(world: World) -> None:
