@@ -58,10 +58,7 @@ def catalogue_of(apps: Mapping[str, Any]) -> Catalogue:
 
 def taken_in(ledger: Ledger, catalogue: Catalogue, message: Submit) -> list[Message]:
     """Admit and plan a submission, as a process does that receives its message. Return the messages that follow."""
-    messages = handle(ledger, catalogue, message)
-    plans = [each for each in messages if isinstance(each, Plan)]
-    rest = [each for each in messages if not isinstance(each, Plan)]
-    return rest + [each for plan in plans for each in handle(ledger, catalogue, plan)]
+    return [sent for plan in handle(ledger, catalogue, message) for sent in handle(ledger, catalogue, plan)]
 
 
 class KeptLedger(Ledger):

@@ -5,6 +5,7 @@ Every handler takes a ledger, the catalogue and a message, and returns messages.
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.planner.admission import RESERVED, admit
@@ -38,15 +39,23 @@ UNKNOWN_APP_RETRY_S = 2.0
 UNKNOWN_APP = "Its app is not defined yet."
 
 
-def submit(
-    ledger: Ledger, catalogue: Catalogue, message: Submit, attempts: PlanAttempts | None = None
-) -> Sequence[Message]:
-    """Admit a submission. A small one is left to a Plan message, so that several are planned together."""
+class Admission(NamedTuple):
+    """Messages that have an admitted submission planned. If it is small, it is planned together with others."""
+
+    plans: Sequence[Plan]
+    is_small: bool
+
+
+def admit_one(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Admission:
+    """Admit a submission, or refuse it: then nothing is planned."""
     admitted = admit(ledger, [(message.id, message.submission)])
-    planning = Plan(submissions=tuple(row.require_id() for row in admitted))
-    if all(_is_small(catalogue, row) for row in admitted):
-        return [planning] if admitted else []
-    return plan(ledger, catalogue, planning, attempts)
+    plans = [Plan(submissions=(row.require_id(),)) for row in admitted]
+    return Admission(plans, any(_is_small(catalogue, row) for row in admitted))
+
+
+def submit(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Sequence[Message]:
+    """Admit a submission. The returned message has it planned."""
+    return admit_one(ledger, catalogue, message).plans
 
 
 def submit_many(

@@ -1,4 +1,4 @@
-"""Handlers by message type. Execute and Watch are handled by the worker itself, because they take time
+"""Handlers by message type. The worker itself handles Execute and Watch, because they take time
 (``actors.executor.execution``, ``actors.executor.external_work``)."""
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
 
 
 #: Messages with handlers that plan submissions.
-_PLANNING = (Submit, SubmitMany, Plan)
+_PLANNING = (SubmitMany, Plan)
 
 
 def handle(

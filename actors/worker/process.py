@@ -12,6 +12,7 @@ from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.groomer.retention import Retention
+from sluice.actors.planner.handlers import admit_one
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
 from sluice.actors.settings.settings import Settings
@@ -24,7 +25,7 @@ from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.broker.consumer.service import Handler, Service, serve
 from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker
-from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
+from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Submit, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.queues import expand, follows_apps
@@ -174,6 +175,8 @@ class Process:
 
     def _serve(self, queues: list[str], threads: int) -> Service:
         handlers: Mapping[str, Handler] = {kind.actor: self._handle for kind in HANDLERS} | {
+            Submit.actor: self._submit,
+            Tick.actor: self._tick,
             Execute.actor: self._execute,
             Watch.actor: self._watch,
         }
@@ -187,14 +190,22 @@ class Process:
         )
 
     def _handle(self, message: Message, delivery: Delivery) -> None:
-        messages = self._handled(message)
-        if isinstance(message, Submit) and any(isinstance(each, Plan) for each in messages):
-            self._to_plan.publish(messages)
-            self._plan(self._to_plan.held_up())
-        else:
-            self._send(messages)
-        if isinstance(message, Tick):
-            self._retention.tick()
+        self._send(self._handled(message))
+
+    def _tick(self, message: Message, delivery: Delivery) -> None:
+        self._handle(message, delivery)
+        self._retention.tick()
+
+    def _submit(self, message: Message, delivery: Delivery) -> None:
+        """Admit a submission, and plan it here. Small ones are planned together with others that arrive meanwhile."""
+        if isinstance(message, Submit):
+            admission = admit_one(self._ledger, self._catalogue(), message)
+            self._observers.handled(message)
+            if admission.is_small:
+                self._to_plan.publish(admission.plans)
+                self._plan(self._to_plan.held_up())
+            else:
+                self._plan(admission.plans)
 
     def _handled(self, message: Message) -> Sequence[Message]:
         messages = handle(self._ledger, self._definitions.current, message, self._attempts)
@@ -202,7 +213,7 @@ class Process:
         return messages
 
     def _plan(self, messages: Sequence[Message]) -> None:
-        """Plan submissions that came one by one and were admitted here."""
+        """Handle the Plan messages of submissions that were admitted here."""
         for message in messages:
             self._send(self._handled(message))
 
