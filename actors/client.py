@@ -26,7 +26,7 @@ from sluice.jobs.keys.key_fields import KeyReadings, key_readings
 from sluice.jobs.model.history import JobReport, log_of, record_of
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import Condition, needs_definitions
 from sluice.jobs.text.paging import Order
@@ -75,8 +75,8 @@ class Client:
         """Submit all of them or none, and return their ids. BadRequest for values that no planner would accept,
         Conflict for an id of another submission."""
         with sending([sound(submission) for submission in wanted], within=self._within) as named:
-            self._ledger.transact(lambda tx: _receive(tx, named))
-            reached(Failpoint.CLIENT_COMMITTED)
+            # The ids that are new are the result, which ``Ledger.beside`` passes to its callback.
+            self._ledger.transact(lambda tx: submissions.receive(tx, named), TransactionKind.CLIENT)
             ids = [submission.require_id() for submission in named]
             self.have_planned(ids)
             reached(Failpoint.CLIENT_TOLD)
@@ -286,13 +286,6 @@ class Client:
             self._publish([*messages])
         except Unreachable as error:
             _LOG.warning("the broker was not notified, the groomer will do it: %s", error)
-
-
-def _receive(tx: Tx, named: list[Submission]) -> set[str]:
-    """Insert the submissions, and return the ids that are new. ``Ledger.beside`` passes this result to its callback."""
-    new = submissions.receive(tx, named)
-    reached(Failpoint.CLIENT_WRITTEN)
-    return new
 
 
 def _no_submission(kind: str, id_: str) -> BadRequest:

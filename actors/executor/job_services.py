@@ -28,7 +28,7 @@ from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, TransactionKind, reached
 from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
 from sluice.jobs.states import By
 from sluice.ledger import external_work
@@ -148,13 +148,9 @@ class RunJournal:
         return self._when_reachable(lambda tx: journals.read(tx, self._job.right, self._job.flight))
 
     def write(self, entry: JournalEntry) -> JournalReply:
-        def work(tx: Tx) -> JournalReply:
-            heard = journals.write(tx, self._job.right, self._job.flight, entry)
-            reached(Failpoint.ENTRY_WRITTEN)
-            return heard
-
-        heard = self._when_reachable(work)
-        reached(Failpoint.ENTRY_COMMITTED)
+        heard = self._when_reachable(
+            lambda tx: journals.write(tx, self._job.right, self._job.flight, entry), TransactionKind.ENTRY
+        )
         return self._noted(heard or JournalReply(stands=False))
 
     def heed(self) -> JournalReply:
@@ -175,9 +171,9 @@ class RunJournal:
         except Unreachable as error:
             _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
 
-    def _when_reachable(self, work: Callable[[Tx], T]) -> T | None:
+    def _when_reachable(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T | None:
         waits = f"the journal of {self._job.name} waits"
-        return while_unreachable(partial(self._ledger.transact, work), self._stop, waits)
+        return while_unreachable(partial(self._ledger.transact, work, at), self._stop, waits)
 
     def _noted(self, heard: JournalReply) -> JournalReply:
         self._abort_reason = heard.abort_reason

@@ -21,7 +21,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
 from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import By
 from sluice.ledger import external_work
@@ -50,13 +50,9 @@ def claim(
         _know(tx, catalogue, message.app)
         taken = claims.claim(tx, message.app, turns, terms, at_once=at_once)
         ready = dependencies.propagate(tx, taken.awaited).ready
-        messages = announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
-        reached(Failpoint.CLAIM_WRITTEN)
-        return taken.jobs, messages
+        return taken.jobs, announce(tx, [*ready, *taken.passed_over], By.EXECUTOR)
 
-    claimed = ledger.transact(work)
-    reached(Failpoint.CLAIM_COMMITTED)
-    return claimed
+    return ledger.transact(work, TransactionKind.CLAIM)
 
 
 def detach(
@@ -70,15 +66,10 @@ def detach(
             tx, right, handle, poll_interval_s=every_s, external_status=external_status
         ):
             return None
-        messages = announce(
-            tx, dependencies.propagate(tx, external_work.awaited_parent(tx, right)).ready, By.EXECUTOR
-        )
-        reached(Failpoint.LEAVE_WRITTEN)
-        return messages
+        propagated = dependencies.propagate(tx, external_work.awaited_parent(tx, right))
+        return announce(tx, propagated.ready, By.EXECUTOR)
 
-    left = ledger.transact(work)
-    reached(Failpoint.LEAVE_COMMITTED)
-    return left
+    return ledger.transact(work, TransactionKind.LEAVE)
 
 
 def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[Message], list[Claim]]:
@@ -87,13 +78,9 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
     def work(tx: Tx) -> tuple[Sequence[Message], list[Claim]]:
         recorded = outcomes.record(tx, by_claim)
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
-        messages = [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)]
-        reached(Failpoint.RECORD_WRITTEN)
-        return messages, recorded.refused
+        return [*announce(tx, recorded.ready, By.EXECUTOR), *_news(recorded)], recorded.refused
 
-    told = ledger.transact(work)
-    reached(Failpoint.RECORD_COMMITTED)
-    return told
+    return ledger.transact(work, TransactionKind.RECORD)
 
 
 def complete(ledger: Ledger, right: Claim, *, output: str, error: str | None) -> None:
@@ -144,12 +131,9 @@ def settle(
         ready += dependencies.propagate(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
-        reached(Failpoint.SETTLE_WRITTEN)
         return SettleResult([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
-    settled = ledger.transact(work)
-    reached(Failpoint.SETTLE_COMMITTED)
-    return settled
+    return ledger.transact(work, TransactionKind.SETTLE)
 
 
 def _propagate(

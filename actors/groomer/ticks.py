@@ -12,7 +12,7 @@ from sluice.actors.dispatch import announce, tell
 from sluice.actors.executor import breakers
 from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
@@ -43,8 +43,7 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
         # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
         # same tick.
         if chore in due or (chore is Chore.MAKE_READY and due & _FREEING):
-            messages += ledger.transact(partial(_stepped, step))
-            reached(Failpoint.GROOM_COMMITTED)
+            messages += ledger.transact(step, TransactionKind.GROOM)
     for worker in lost:
         _LOG.warning("%s", _told(worker))
     if Chore.EVALUATE_BREAKERS in due:
@@ -71,12 +70,6 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.SETTLE: _settle,
         Chore.FORGET_ATTEMPTS: _forget_attempts,
     }
-
-
-def _stepped(step: _Step, tx: Tx) -> Sequence[Message]:
-    messages = step(tx)
-    reached(Failpoint.GROOM_WRITTEN)
-    return messages
 
 
 def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:

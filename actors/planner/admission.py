@@ -16,7 +16,7 @@ from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
 from sluice.jobs.model.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 
@@ -38,13 +38,7 @@ def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submi
     """
     read = sorted((_read(_fitting(name), raw) for name, raw in rows), key=lambda row: bool(row.reason))
 
-    def work(tx: Tx) -> set[int]:
-        conflicts = _admit(tx, read)
-        reached(Failpoint.SUBMIT_WRITTEN)
-        return conflicts
-
-    conflicts = ledger.transact(work)
-    reached(Failpoint.SUBMIT_COMMITTED)
+    conflicts = ledger.transact(lambda tx: _admit(tx, read), TransactionKind.SUBMIT)
     return [row.submission for place, row in enumerate(read) if not row.reason and place not in conflicts]
 
 

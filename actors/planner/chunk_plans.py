@@ -16,7 +16,7 @@ from sluice.jobs.catalogue.work_id_selection import Selected, select
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.freshness import UnfinishedWork
 from sluice.jobs.model.submission import Submission
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions
@@ -59,9 +59,7 @@ def plan_by_chunk(
         ledger.transact(lambda tx: submissions.cancel_unplanned(tx, received.number, reason))
         return []
     work = partial(_plan, catalogue=catalogue, id=received.id, submission=submission, selected=selected)
-    messages = ledger.transact(work)
-    reached(Failpoint.CHUNKS_COMMITTED)
-    return messages
+    return ledger.transact(work, TransactionKind.CHUNKS)
 
 
 def _plan(
@@ -85,9 +83,7 @@ def _plan(
     submissions.activate(tx, [number])
     told = plans.plan(tx, chunked.plan(number))
     submissions.settle(tx, [number])
-    messages = announce(tx, follow_turns(tx, catalogue, told))
-    reached(Failpoint.CHUNKS_WRITTEN)
-    return messages
+    return announce(tx, follow_turns(tx, catalogue, told))
 
 
 def _wait(tx: Tx, number: int, waits_for: Sequence[UnfinishedWork]) -> None:

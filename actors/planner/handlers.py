@@ -22,7 +22,7 @@ from sluice.jobs.errors import BadMessage
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import oversized
 from sluice.jobs.model.submission import COMPENSATION, Submission
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import bisection
@@ -79,8 +79,9 @@ def plan(
     with (attempts or PlanAttempts(ledger)).underway() as underway:
         for start in range(0, len(message.submissions), BATCH):
             ids = list(message.submissions[start : start + BATCH])
-            apart, sent = ledger.transact(partial(_plan, catalogue=catalogue, ids=ids, underway=underway))
-            reached(Failpoint.PLAN_COMMITTED)
+            apart, sent = ledger.transact(
+                partial(_plan, catalogue=catalogue, ids=ids, underway=underway), TransactionKind.PLAN
+            )
             messages += sent
             for received, submission in apart:
                 underway.begin([received])
@@ -100,13 +101,9 @@ def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Me
             raise BadMessage("A cancel message names a submission, or an app and a key.")
         else:
             ended = submissions.cancel_job(tx, JobName(message.app, message.key))
-        messages = [*tell(ended), *announce(tx, [])]
-        reached(Failpoint.CANCEL_WRITTEN)
-        return messages
+        return [*tell(ended), *announce(tx, [])]
 
-    messages = ledger.transact(work)
-    reached(Failpoint.CANCEL_COMMITTED)
-    return messages
+    return ledger.transact(work, TransactionKind.CANCEL)
 
 
 def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:
@@ -123,12 +120,9 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
         submissions.remove_from_outbox(tx, childless)
         submissions.settle_blocked_by(tx, childless)
         pushing = [job for job in ended if job not in childless]
-        messages: list[Message] = [*announce(tx, judged.ready + halved.ready + ready)]
-        reached(Failpoint.JUDGE_WRITTEN)
-        return pushing, messages
+        return pushing, [*announce(tx, judged.ready + halved.ready + ready)]
 
-    pushing, messages = ledger.transact(work)
-    reached(Failpoint.JUDGE_COMMITTED)
+    pushing, messages = ledger.transact(work, TransactionKind.JUDGE)
     return messages + _push(ledger, catalogue, pushing)
 
 
@@ -145,12 +139,9 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
         dependencies.lock_ended(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]
         ready = follow_turns(tx, catalogue, dependencies.propagate(tx, ended))
-        messages: list[Message] = [*announce(tx, halved.ready + ready)]
-        reached(Failpoint.ENDED_WRITTEN)
-        return ended, messages
+        return ended, [*announce(tx, halved.ready + ready)]
 
-    told, messages = ledger.transact(work)
-    reached(Failpoint.ENDED_COMMITTED)
+    told, messages = ledger.transact(work, TransactionKind.ENDED)
     return messages + _push(ledger, catalogue, told)
 
 
@@ -158,16 +149,9 @@ def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Messag
     """Plan children apart from the judgement: that holds the parents' rows, and planning locks rows in an order of its
     own."""
 
-    def work(tx: Tx) -> list[Message]:
-        messages = push_children(tx, catalogue, ended)
-        reached(Failpoint.PUSH_WRITTEN)
-        return messages
-
     if not ended:
         return []
-    messages = ledger.transact(work)
-    reached(Failpoint.PUSH_COMMITTED)
-    return messages
+    return ledger.transact(lambda tx: push_children(tx, catalogue, ended), TransactionKind.PUSH)
 
 
 #: A submission as it is in the ledger, and as it was read.
@@ -213,7 +197,6 @@ def _plan(
     planned, ready = plan_together(tx, catalogue, [(each.number, read) for each, read in together], refuse)
     submissions.settle(tx, planned)
     messages = [*announce(tx, ready), *_for_later(later.values()), *attempted]
-    reached(Failpoint.PLAN_WRITTEN)
     return [(each, read) for each, read in apart if each.number in alone], messages
 
 

@@ -13,7 +13,7 @@ from sluice.actors.dispatch import announce, tell
 from sluice.broker.messages import Look, Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.submission import Refusal, Submission, conflict
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.schedules.schedule import StoredSchedule
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
@@ -44,8 +44,9 @@ def check_schedules(ledger: Ledger, catalogue: Catalogue, message: Look) -> Sequ
             ledger.transact(partial(schedules.retire, known=known, loaded=catalogue.sources))
         if not sight.stirring:
             break
-        is_left, sent = ledger.transact(partial(_see_to, catalogue=catalogue, ids=sight.stirring))
-        reached(Failpoint.LOOK_COMMITTED)
+        is_left, sent = ledger.transact(
+            partial(_see_to, catalogue=catalogue, ids=sight.stirring), TransactionKind.LOOK
+        )
         messages += sent
         if not is_left:
             break
@@ -69,7 +70,6 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
         _submit(tx, asked)
         messages.append(Plan(submissions=tuple(wanted.require_id() for wanted in asked)))
     messages += announce(tx, [])
-    reached(Failpoint.LOOK_WRITTEN)
     return any(each.more for each in settled) or len(ids) == BATCH, messages
 
 

@@ -145,6 +145,33 @@ class Failpoint:
     )
 
 
+class CommitPoints(Struct, frozen=True):
+    """The failpoints before and after the commit of one kind of transaction."""
+
+    written: Point
+    committed: Point
+
+
+class TransactionKind:
+    """The transactions with failpoints of their own, for ``Ledger.transact``."""
+
+    CLIENT = CommitPoints(Failpoint.CLIENT_WRITTEN, Failpoint.CLIENT_COMMITTED)
+    SUBMIT = CommitPoints(Failpoint.SUBMIT_WRITTEN, Failpoint.SUBMIT_COMMITTED)
+    PLAN = CommitPoints(Failpoint.PLAN_WRITTEN, Failpoint.PLAN_COMMITTED)
+    CHUNKS = CommitPoints(Failpoint.CHUNKS_WRITTEN, Failpoint.CHUNKS_COMMITTED)
+    JUDGE = CommitPoints(Failpoint.JUDGE_WRITTEN, Failpoint.JUDGE_COMMITTED)
+    ENDED = CommitPoints(Failpoint.ENDED_WRITTEN, Failpoint.ENDED_COMMITTED)
+    PUSH = CommitPoints(Failpoint.PUSH_WRITTEN, Failpoint.PUSH_COMMITTED)
+    CANCEL = CommitPoints(Failpoint.CANCEL_WRITTEN, Failpoint.CANCEL_COMMITTED)
+    CLAIM = CommitPoints(Failpoint.CLAIM_WRITTEN, Failpoint.CLAIM_COMMITTED)
+    SETTLE = CommitPoints(Failpoint.SETTLE_WRITTEN, Failpoint.SETTLE_COMMITTED)
+    RECORD = CommitPoints(Failpoint.RECORD_WRITTEN, Failpoint.RECORD_COMMITTED)
+    LEAVE = CommitPoints(Failpoint.LEAVE_WRITTEN, Failpoint.LEAVE_COMMITTED)
+    ENTRY = CommitPoints(Failpoint.ENTRY_WRITTEN, Failpoint.ENTRY_COMMITTED)
+    LOOK = CommitPoints(Failpoint.LOOK_WRITTEN, Failpoint.LOOK_COMMITTED)
+    GROOM = CommitPoints(Failpoint.GROOM_WRITTEN, Failpoint.GROOM_COMMITTED)
+
+
 #: By the attribute's name in ``Failpoint``.
 PLACES: Mapping[str, Point] = {
     name: point for name, point in vars(Failpoint).items() if isinstance(point, Point)

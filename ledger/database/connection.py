@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Refusal
-from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.conninfo import complete, unreachable
 from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
@@ -178,8 +178,9 @@ class Ledger:
         )
         self._pool.open(wait=False)
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         """Run ``work`` in one transaction and commit it; run it again after errors that a repetition may resolve.
+        ``at`` are the failpoints of this kind of transaction.
 
         If a connection breaks during COMMIT, the outcome is unknown. So ``work`` must be safe to repeat. Every verb is,
         because its guard refuses changes that have already happened.
@@ -190,8 +191,12 @@ class Ledger:
                     found = work(tx)
                     if self._also is not None:
                         self._also(tx, found)
+                    if at:
+                        reached(at.written)
                     reached(Failpoint.COMMIT_BEGINS)
                 reached(Failpoint.COMMIT_RETURNED)
+                if at:
+                    reached(at.committed)
                 return found
             except _ONCE_MORE:
                 if last:

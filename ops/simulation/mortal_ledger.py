@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from sluice.jobs.observe.failpoints import CommitPoints
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads.quiescence import has_written
 from sluice.ops.simulation.faults import FaultKind, FaultSource
@@ -46,15 +47,15 @@ class CrashingLedger(Ledger):
         finally:
             self._whose = before
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         fate, faults = self._fate, self._fate.faults
         if fate.strikes(FaultKind.DIES_BEFORE, self._whose, faults.crash_before_commit):
             raise SimulatedDeath
-        result = super().transact(partial(self._noting, work))
+        result = super().transact(partial(self._noting, work), at)
         if fate.strikes(FaultKind.DIES_AFTER, self._whose, faults.crash_after_commit):
             raise SimulatedDeath
         if fate.strikes(FaultKind.REPEATED, self._whose, faults.repeat_commit):
-            result = super().transact(partial(self._noting, work))
+            result = super().transact(partial(self._noting, work), at)
         return result
 
     def _noting(self, work: Callable[[Tx], T], tx: Tx) -> T:

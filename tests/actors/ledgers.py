@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from sluice.jobs.observe.failpoints import CommitPoints
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
 from sluice.ops.simulation.mortal_ledger import SimulatedDeath
@@ -21,8 +22,8 @@ class Counting(Ledger):
         super().__init__(world.url, connections=1, clock=lambda: world.now)
         self.statements = 0
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
-        return super().transact(lambda tx: work(_Counted(**msgspec.structs.asdict(tx), by=self)))
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
+        return super().transact(lambda tx: work(_Counted(**msgspec.structs.asdict(tx), by=self)), at)
 
 
 class _Counted(Tx, frozen=True, kw_only=True):
@@ -59,11 +60,11 @@ class Refusing(Ledger):
         """Return whether this many refusals happen. Wait at most ``within_s`` for each."""
         return all(self._refusals.acquire(timeout=within_s) for _ in range(times))
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         if self._error is not None:
             self._refusals.release()
             raise self._error
-        return super().transact(work)
+        return super().transact(work, at)
 
 
 class Silent(Ledger):
@@ -86,11 +87,11 @@ class Silent(Ledger):
         """Return whether a request waits for an answer within this time."""
         return self._waiting.acquire(timeout=within_s)
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         if not self._answers.is_set():
             self._waiting.release()
             self._answers.wait()
-        return super().transact(work)
+        return super().transact(work, at)
 
 
 class Late(Ledger):
@@ -100,8 +101,8 @@ class Late(Ledger):
         super().__init__(world.url, connections=1, clock=lambda: world.now)
         self._before_answer = before_answer
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
-        result = super().transact(work)
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
+        result = super().transact(work, at)
         self._before_answer()
         return result
 
@@ -115,11 +116,11 @@ class Dying(Ledger):
         self._left = commits
         self._lost = lost
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         self._left -= 1
         if self._left == -1 and not self._lost:
             raise SimulatedDeath
-        result = super().transact(work)
+        result = super().transact(work, at)
         if self._left == -1:
             raise SimulatedDeath
         return result

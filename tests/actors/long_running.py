@@ -12,6 +12,7 @@ from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, JobRound, Message, Watch
 from sluice.jobs.catalogue import load
+from sluice.jobs.observe.failpoints import CommitPoints
 from sluice.ledger.database.connection import Ledger, Tx
 from tests.world import World
 
@@ -165,8 +166,8 @@ class LastTransaction(Ledger):
         super().__init__(world.url, connections=1, clock=lambda: world.now)
         self._is_used = False
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         if self._is_used:
             raise Died
         self._is_used = True
-        return super().transact(work)
+        return super().transact(work, at)

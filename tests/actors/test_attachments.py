@@ -162,7 +162,7 @@ class _Away:
     def __init__(self, times: int) -> None:
         self.times = times
 
-    def transact(self, _: object) -> bool:
+    def transact(self, _: object, at: object = None) -> bool:
         self.times -= 1
         if self.times >= 0:
             raise Unreachable("The ledger does not answer.")

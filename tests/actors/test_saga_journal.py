@@ -233,7 +233,7 @@ class _Away:
         self.times = times
         self.answer = answer
 
-    def transact(self, _: object) -> object:
+    def transact(self, _: object, at: object = None) -> object:
         self.times -= 1
         if self.times >= 0:
             raise Unreachable("The ledger does not answer.")

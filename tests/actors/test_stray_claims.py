@@ -9,6 +9,7 @@ from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.failpoints import CommitPoints
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import leases
@@ -20,9 +21,9 @@ T = TypeVar("T")
 class ForgetfulLedger(Ledger):
     """Ledger that loses the answer to every commit, so every transaction runs twice."""
 
-    def transact(self, work: Callable[[Tx], T]) -> T:
-        super().transact(work)
-        return super().transact(work)
+    def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
+        super().transact(work, at)
+        return super().transact(work, at)
 
 
 def strays(world: World, *known: Claim) -> list[Claim]:

@@ -9,48 +9,66 @@ from collections.abc import Iterator
 
 import pytest
 
-from sluice.jobs.observe.failpoints import PLACES, CrashOrder, Failpoint, read_crash
+from sluice.jobs.observe.failpoints import (
+    PLACES,
+    CommitPoints,
+    CrashOrder,
+    Failpoint,
+    TransactionKind,
+    read_crash,
+)
 from tests.style.sources import ROOMS, ROOT, Source, read_sources
 
 HERE = "jobs/observe/failpoints.py"
 
 
+#: Functions that take a failpoint, or the two of a kind of transaction.
+TAKERS = {"Failpoint": {"reached"}, "TransactionKind": {"transact", "_when_reachable"}}
+
+
 def named(sources: list[Source]) -> Counter[str]:
-    """How often the code names each place."""
-    return Counter(node.attr for _, node in _namings(sources))
+    """Return how often the code names each place."""
+    kinds = {name: kind for name, kind in vars(TransactionKind).items() if isinstance(kind, CommitPoints)}
+    words = {point: name for name, point in PLACES.items()}
+    count: Counter[str] = Counter()
+    for _, node, owner in _namings(sources):
+        kind = kinds.get(node.attr) if owner == "TransactionKind" else None
+        count.update([words[kind.written], words[kind.committed]] if kind else [node.attr])
+    return count
 
 
 def unreached(sources: list[Source]) -> list[str]:
-    """Where a place is named, and not to say that it is reached."""
-    inside = {
-        id(each)
-        for source in sources
-        for call in source.nodes
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "reached"
-        for argument in call.args
-        for each in ast.walk(argument)
-    }
+    """Return where a place is named without being reached."""
     return [
         f"{source.path}:{node.lineno}: {node.attr}"
-        for source, node in _namings(sources)
-        if id(node) not in inside
+        for source, node, owner in _namings(sources)
+        if not any(
+            node is each
+            for call in source.nodes
+            if isinstance(call, ast.Call) and _called(call) in TAKERS[owner]
+            for argument in call.args
+            for each in ast.walk(argument)
+        )
     ]
 
 
-def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute]]:
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute, str]]:
     for source in sources:
         if source.path == HERE or not any(
-            (each.module, each.name) == ("sluice.jobs.observe.failpoints", "Failpoint")
-            for each in source.imports
+            each.module == "sluice.jobs.observe.failpoints" for each in source.imports
         ):
             continue
         for node in source.nodes:
             if (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.value, ast.Name)
-                and node.value.id == "Failpoint"
+                and node.value.id in TAKERS
             ):
-                yield source, node
+                yield source, node, node.value.id
 
 
 def test_each_place_stands_in_the_code_once_and_the_code_has_no_others() -> None:
@@ -70,6 +88,15 @@ def test_a_place_that_is_only_named_is_found() -> None:
     )
     assert unreached([wrong]) == ["actors/x.py:2: CLAIM_WRITTEN"]
     assert named([wrong]) == Counter(CLAIM_WRITTEN=1)
+
+
+def test_a_kind_of_transaction_that_is_only_named_is_found() -> None:
+    wrong = Source(
+        "actors/x.py",
+        "from sluice.jobs.observe.failpoints import TransactionKind\nprint(TransactionKind.CLAIM)\n",
+    )
+    assert unreached([wrong]) == ["actors/x.py:2: CLAIM"]
+    assert named([wrong]) == Counter(CLAIM_WRITTEN=1, CLAIM_COMMITTED=1)
 
 
 def test_no_two_places_are_called_the_same_and_each_has_a_sentence() -> None:
