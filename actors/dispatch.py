@@ -6,7 +6,7 @@ from datetime import datetime
 from sluice.broker.messages import Ended, Execute, JobRound, Message
 from sluice.jobs.states import By
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.limits import pools
 from sluice.ledger.recovery import grooming_steps
 from sluice.ledger.stats import runtimes

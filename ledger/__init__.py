@@ -13,10 +13,11 @@ Invariants:
   to end.
 - Locks are taken in this order: parents' job rows, needs, gates, children's job rows; each in id order.
 
-    lifecycle/  submissions, plans, dependencies, claims, outcomes, judgements, reruns
-    limits/     pools, pauses, circuit breakers, retry budgets, priorities
-    recovery/   leases, work of the groomer, repair, restoration from a backup
-    keyspaces/  chunks and their bisection, partitions, freshness, stored definitions
+    lifecycle/  submissions, plans, claims, outcomes, judgements, bisection of failed chunks
+    job_graph/  jobs and their dependencies, requests, readiness, priorities, reruns
+    limits/     pools, pauses, circuit breakers, retry budgets
+    recovery/   leases, work of the groomer, check of all invariants, repair, restoration from a backup
+    keyspaces/  freshness of work IDs, partitions, stored definitions
     sagas/      journals, events, waits, abortion, compensation across apps
     retention/  removal of old jobs and blobs
     stats/      counts, durations, the audit log

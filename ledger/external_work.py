@@ -22,7 +22,7 @@ Races:
 
 - A poll against a cancellation. Either the cancellation finds the round ended, or the result of the poll is refused and
   the next poll ends the work.
-- A plan against ``detach``, as against a claim (``ledger.lifecycle.dependencies``). First the work is marked as
+- A plan against ``detach``, as against a claim (``ledger.job_graph.dependencies``). First the work is marked as
   started. A later statement searches for children that wait for the job to run.
 
 If the process that took a poll dies, the poll is due again after ``TERM_S``.

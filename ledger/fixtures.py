@@ -3,7 +3,7 @@
 - Temporary ledgers (``scratch_ledger``): a separate database beside an existing one, dropped with all its content.
   Other helpers fill and measure it.
 - Load fixture (``gather``): a ledger as if a million jobs had run, a chain of apps for each key. It is written in one
-  go. It keeps every rule that ``ledger.reads.invariants`` checks; a test verifies that. Use it only to measure the
+  go. It keeps every rule that ``ledger.recovery.invariants`` checks; a test verifies that. Use it only to measure the
   queries of the console.
 - Emptying (``empty``, ``cut_off``): for tests and simulations with a database of their own.
 """

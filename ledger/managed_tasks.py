@@ -31,10 +31,10 @@ from sluice.jobs.model.submission import JSON, Submission, SubmissionState, conf
 from sluice.jobs.states import LIVE, RERUN, RERUNNABLE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.keyspaces.bisection import is_divisible
+from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle.bisection import is_divisible
 from sluice.ledger.lifecycle.requests import BODY, read
-from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 from sluice.ledger.recovery.restoration import ID_FLOOR
 
 # The id of a refused submission is free.

@@ -42,8 +42,8 @@ from sluice.ledger.fixtures import empty
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import submission_progress
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.recovery import leases
+from sluice.ledger.recovery.invariants import breaches
 
 LEASE_S = 15.0
 

@@ -26,9 +26,10 @@ from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.lifecycle import claims, demand, dependencies, outcomes, rounds, submissions
+from sluice.ledger.job_graph import demand, dependencies
+from sluice.ledger.job_graph.readiness import ReadyJob, open_gates
+from sluice.ledger.lifecycle import claims, outcomes, rounds, submissions
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimResult, ClaimTerms
-from sluice.ledger.lifecycle.readiness import ReadyJob, open_gates
 from sluice.ledger.limits import breakers
 from sluice.ledger.stats import event_counters, runtimes
 from sluice.ledger.stats.event_counters import CounterName

@@ -13,7 +13,8 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.observe.log_context import about, of_name
 from sluice.jobs.states import LIVE
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle import demand, plans, submissions
+from sluice.ledger.job_graph import demand
+from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
 

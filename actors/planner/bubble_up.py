@@ -9,9 +9,10 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle import demand, plans, submissions
-from sluice.ledger.lifecycle.dependencies import Propagated
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.job_graph import demand
+from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.readiness import ReadyJob
+from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
 

@@ -25,8 +25,8 @@ from sluice.jobs.model.submission import COMPENSATION, Submission
 from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.keyspaces import bisection
-from sluice.ledger.lifecycle import dependencies, judgements, requests, submissions
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.lifecycle import bisection, judgements, requests, submissions
 from sluice.planner.judge import judge
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.partitions.partition_keys import is_by_partition

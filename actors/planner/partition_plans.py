@@ -21,12 +21,13 @@ from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.plan import PlannedJob, RequestReason
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.job_graph import demand, priorities
+from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.keyspaces import partition_jobs, partitions
 from sluice.ledger.keyspaces.partitions import Joined
-from sluice.ledger.lifecycle import demand, submissions
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
-from sluice.ledger.limits import pauses, priorities
+from sluice.ledger.limits import pauses
 from sluice.planner.keyspaces.partitions.partition_keys import meant
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.refill import tables_of

@@ -19,8 +19,9 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import COMPENSATION, Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.lifecycle import demand, plans, submissions
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.job_graph import demand
+from sluice.ledger.job_graph.readiness import ReadyJob
+from sluice.ledger.lifecycle import plans, submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.ledger.limits import pauses
 from sluice.ledger.reads import submission_progress

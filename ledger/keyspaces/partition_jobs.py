@@ -13,10 +13,9 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import LIVE, By, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle import dependencies, insertion, reruns
+from sluice.ledger.job_graph import dependencies, insertion, priorities, reruns
+from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.plans import find
-from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
-from sluice.ledger.limits import priorities
 
 # Locked, so that none of these jobs ends before the additional request for it is recorded.
 _HOLD_LIVING = f"""

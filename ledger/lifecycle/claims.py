@@ -37,9 +37,9 @@ from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move, move_twice
+from sluice.ledger.job_graph import shared_kwargs
+from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.keyspaces.partitions import LEFT
-from sluice.ledger.lifecycle import shared_kwargs
-from sluice.ledger.lifecycle.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits.app_pauses import IS_PAUSED
 from sluice.ledger.recovery.restoration import ID_FLOOR
 
@@ -86,7 +86,7 @@ _BEGIN = move_twice(
     also=_OPEN_ROUND,
 )
 # Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a
-# plan that locked the parent first has written its need (``ledger.lifecycle.dependencies``).
+# plan that locked the parent first has written its need (``ledger.job_graph.dependencies``).
 _AWAITED = """
 SELECT DISTINCT parent FROM need
 WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND met IS NULL ORDER BY parent

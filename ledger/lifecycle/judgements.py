@@ -18,11 +18,11 @@ from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL_UNDONE, EXPIRE_LATE, FAIL, MARK_FATAL, RETRY, SUCCEED, By, Verb
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph.demand import UNWANTED
+from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
 from sluice.ledger.keyspaces import freshness, partitions
-from sluice.ledger.lifecycle import dependencies
-from sluice.ledger.lifecycle.demand import UNWANTED
-from sluice.ledger.lifecycle.dependencies import Propagated
-from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.submissions import add_to_outbox, cancel_unwanted
 from sluice.ledger.limits.retry_budgets import BudgetOf, delays
 from sluice.ledger.sagas import compensations

@@ -1,8 +1,8 @@
 """Planning: enter the jobs, needs and gates of a plan into the ledger.
 
-Races: two plans for the same keys (see ``insertion``), and a plan against a parent that is ending (see
-``dependencies``). Other transactions cannot see the inserted rows yet. So only existing jobs are locked, and only the
-children of existing and of skipped jobs are recounted after their needs have been written.
+Races: two plans for the same keys (see ``job_graph.insertion``), and a plan against a parent that is ending (see
+``job_graph.dependencies``). Other transactions cannot see the inserted rows yet. So only existing jobs are locked, and
+only the children of existing and of skipped jobs are recounted after their needs have been written.
 
 A crash leaves nothing, because a plan is one transaction.
 """
@@ -15,11 +15,11 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.keyspaces import bisection
-from sluice.ledger.lifecycle import demand, dependencies, insertion, reruns
-from sluice.ledger.lifecycle.dependencies import Propagated
-from sluice.ledger.lifecycle.readiness import ReadyJob, fail_upstream, made_ready, make_ready
-from sluice.ledger.limits import pauses, priorities
+from sluice.ledger.job_graph import demand, dependencies, insertion, priorities, reruns
+from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream, made_ready, make_ready
+from sluice.ledger.lifecycle import bisection
+from sluice.ledger.limits import pauses
 
 _NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)

@@ -26,9 +26,9 @@ from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.job_graph.demand import UNWANTED, WAKING, WATCHING
+from sluice.ledger.job_graph.readiness import move_out
 from sluice.ledger.lifecycle import plan_attempts, requests
-from sluice.ledger.lifecycle.demand import UNWANTED, WAKING, WATCHING
-from sluice.ledger.lifecycle.readiness import move_out
 from sluice.ledger.lifecycle.requests import BODY
 from sluice.ledger.lifecycle.rounds import interrupt
 from sluice.ledger.limits import pauses

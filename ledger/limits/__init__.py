@@ -1,1 +1,1 @@
-"""Limits on running jobs: pools, pauses, circuit breakers, retry budgets, and the order in which jobs start."""
+"""Limits on running jobs: pools, pauses, circuit breakers and retry budgets."""

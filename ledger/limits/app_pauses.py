@@ -34,7 +34,7 @@ from sluice.jobs.model.pool import NAMED
 from sluice.jobs.states import PAUSE, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.readiness import move_out
+from sluice.ledger.job_graph.readiness import move_out
 
 #: True if the job's app is paused and the job is not the trial. For a statement on ``job`` that still reads the old
 #: claim number.

@@ -47,7 +47,7 @@ from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW
-from sluice.ledger.lifecycle.readiness import ANNOUNCED, READY_COLUMNS, UNEXPIRED, ReadyJob
+from sluice.ledger.job_graph.readiness import ANNOUNCED, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits import app_pauses
 
 #: Number of most urgent jobs among which the trial is chosen. The job in the lowest round is taken, so that the same

@@ -22,8 +22,8 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, MAKE_READY, PAUSE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move, move_or_wait_for_slot
-from sluice.ledger.lifecycle.demand import STILL_WANTS
-from sluice.ledger.lifecycle.readiness import (
+from sluice.ledger.job_graph.demand import STILL_WANTS
+from sluice.ledger.job_graph.readiness import (
     ANNOUNCED,
     MAY_RUN,
     READY_COLUMNS,

@@ -23,7 +23,7 @@ from sluice.jobs.states import DISPATCHED, MAKE_READY, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import DUE, IN_TURN, move
-from sluice.ledger.lifecycle.readiness import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, ReadyJob
+from sluice.ledger.job_graph.readiness import ANNOUNCED, MAY_RUN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.limits.app_pauses import HAS_TO_WAIT
 
 #: First key of the advisory locks by pool; it distinguishes them from other locks in the same database.

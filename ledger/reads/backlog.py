@@ -20,7 +20,7 @@ from msgspec import Struct
 from sluice.jobs.states import DISPATCHED, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW
-from sluice.ledger.lifecycle.readiness import UNEXPIRED
+from sluice.ledger.job_graph.readiness import UNEXPIRED
 from sluice.ledger.limits.app_pauses import IS_PAUSED
 
 #: Default horizon in seconds: about the time that it takes to start a worker.

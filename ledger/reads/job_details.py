@@ -17,7 +17,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import RERUNNABLE, TERMINAL, State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.shared_kwargs import KWARGS
+from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.reads import saga_details
 from sluice.ledger.reads.by_partition import table_partitions
 from sluice.ledger.reads.saga_details import FlightRecord

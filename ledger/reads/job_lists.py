@@ -38,7 +38,7 @@ from sluice.jobs.text.filters import (
 )
 from sluice.jobs.text.paging import PAGE_MAX, Order, OrderBy, PagePosition, read_token, write_token
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.shared_kwargs import KWARGS
+from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.managed_tasks import UNCOLLECTED
 
 #: Column and type of each field; values are compared by this type. Texts are ordered by their characters, independent

@@ -11,7 +11,7 @@ from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.demand import STILL_WANTS
+from sluice.ledger.job_graph.demand import STILL_WANTS
 
 #: Maximum number of submissions that are searched, because no index covers the requested jobs.
 LOOKED_THROUGH_MAX = 10_000

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.reads.invariants import Breach, breaches
+from sluice.ledger.recovery.invariants import Breach, breaches
 
 #: Oldest supported Postgres, as the server numbers it (``server_version_num``).
 VERSION_MIN = 140000

@@ -1,1 +1,1 @@
-"""Recovery: leases, jobs due for the groomer, repair of derived data, and continuing after a restore."""
+"""Recovery: leases, jobs due for the groomer, check and repair of the ledger, and continuing after a restore."""

@@ -20,11 +20,11 @@ from sluice.jobs.model.history import Lost
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.lifecycle import dependencies
+from sluice.ledger.job_graph import dependencies, priorities
 from sluice.ledger.lifecycle.submissions import add_to_outbox
-from sluice.ledger.limits import pauses, priorities
-from sluice.ledger.reads import invariants
-from sluice.ledger.reads.invariants import Breach, breaches, broken
+from sluice.ledger.limits import pauses
+from sluice.ledger.recovery import invariants
+from sluice.ledger.recovery.invariants import Breach, breaches, broken
 from sluice.ledger.stats import state_counts
 
 #: Rows that break a rule are searched for in groups of ``LOOK``, and repaired in transactions of ``BATCH`` rows.

@@ -37,8 +37,8 @@ from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import LONGEST_S, NOW
-from sluice.ledger.lifecycle import shared_kwargs
-from sluice.ledger.retention.prunable import HAS_HISTORY
+from sluice.ledger.job_graph import shared_kwargs
+from sluice.ledger.schema.prunable import HAS_HISTORY
 from sluice.ledger.stats import audit, state_counts
 
 #: Seconds between two sweeps. A short retention time shortens the pause (``REST_SHARE``).

@@ -32,7 +32,7 @@ from sluice.jobs.sagas.journal import Direction, EntryResult, JournalEntry
 from sluice.jobs.states import STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.lifecycle.demand import UNWANTED
+from sluice.ledger.job_graph.demand import UNWANTED
 from sluice.ledger.sagas import journals, suspension
 
 _FLIES = f"CASE WHEN job.saga_open AND job.state IN ({sql_list(*sorted(STOPPABLE))}) THEN true END"

@@ -29,10 +29,10 @@ from sluice.jobs.model.submission import COMPENSATION, SAGA, SubmissionState
 from sluice.jobs.states import LIVE, UNDO, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import move
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.keyspaces import freshness, partitions
-from sluice.ledger.lifecycle import dependencies
-from sluice.ledger.lifecycle.dependencies import Propagated
-from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 
 _LIVE = sql_list(*sorted(LIVE))
 

@@ -19,7 +19,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import TERMINAL, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.sagas import suspension
 
 _HOLD = "SELECT id, state, flight, event FROM job WHERE app = %(app)s AND key = %(key)s FOR UPDATE"

@@ -19,7 +19,7 @@ from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.states import RESUME, By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
+from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
 from sluice.ledger.sagas.journals import LAST
 
 # It is due from now on, so jobs that became due during its wait come first.

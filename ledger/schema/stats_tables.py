@@ -25,8 +25,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from sluice.ledger.retention.prunable import HAS_HISTORY
 from sluice.ledger.schema.job_tables import job, metadata
+from sluice.ledger.schema.prunable import HAS_HISTORY
 
 state_count = Table(
     "state_count",

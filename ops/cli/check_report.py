@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sluice.ledger.reads.invariants import EXAMPLES_MAX, Breach
+from sluice.ledger.recovery.invariants import EXAMPLES_MAX, Breach
 from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.rule_texts import advice, examples
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from sluice.ledger.reads.fleet import Variant
-from sluice.ledger.reads.invariants import Breach
+from sluice.ledger.recovery.invariants import Breach
 from sluice.ledger.recovery.repairs import can_be_repaired
 from sluice.ops.text import command, legible
 

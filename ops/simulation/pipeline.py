@@ -23,8 +23,8 @@ from sluice.jobs.text.units import parse_duration_s
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads import submission_progress
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.quiescence import Move, moves, open_submissions, unfinished, untold
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.simulation.describe import words_of
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource

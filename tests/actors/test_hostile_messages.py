@@ -20,7 +20,7 @@ from sluice.broker.messages import Execute, Message, SubmitMany, Watch
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.submission import SubmissionState
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.broker.hostile import hostile_messages
 from tests.world import World
 

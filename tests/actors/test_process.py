@@ -16,8 +16,8 @@ from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.schedule_states import recent
+from sluice.ledger.recovery.invariants import breaches
 from tests.jobs.runners.runner_bench import eventually
 
 SETTINGS = Settings(apps=("sluice.jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)

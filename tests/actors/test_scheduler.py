@@ -13,7 +13,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import UserTrigger
 from sluice.jobs.states import State
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.simulation.mortal_ledger import SimulatedDeath
 from sluice.scheduler.evaluate import AWAY_S_MIN
 from tests.actors.ledgers import Counting, Dying

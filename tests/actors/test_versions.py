@@ -9,7 +9,7 @@ from sluice.actors.executor.assignments import NotHere, Versions, assign
 from sluice.jobs.catalogue import load
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.world import World
 
 DAY = {"start": "2024-04-01", "end": "2024-04-01"}

@@ -20,7 +20,8 @@ from sluice.broker.consumer.service import Service
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
 from sluice.jobs.observe.failpoints import CrashOrder, Failpoint
-from sluice.ledger.lifecycle import dependencies, plans
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.lifecycle import plans
 from sluice.ledger.recovery import grooming_steps
 from tests.chaos import scenarios
 from tests.chaos.checker import Rule

@@ -8,7 +8,7 @@ from msgspec import structs
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ledger.reads.invariants import Breach
+from sluice.ledger.recovery.invariants import Breach
 from tests.chaos.checker import Rule
 from tests.chaos.false_history import (
     Pick,

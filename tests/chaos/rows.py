@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.invariants import Breach, breaches
+from sluice.ledger.recovery.invariants import Breach, breaches
 from tests.chaos import stamps
 from tests.simulation.journals import off_course
 

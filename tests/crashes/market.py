@@ -16,7 +16,7 @@ from sluice.broker.messages import Cancel, Submit
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.crashes.declared import PROGRAMS, declare
 
 TESTS = Path(__file__).parents[1]

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.ledger.lifecycle.shared_kwargs import OWN_BYTES_MAX
+from sluice.ledger.job_graph.shared_kwargs import OWN_BYTES_MAX
 from tests.world import World
 
 

@@ -13,7 +13,7 @@ from sluice.broker.messages import Execute, Message, Tick
 from sluice.jobs.keys.work_ids import WorkId, ids_of
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.races import StoppingLedger
 from tests.world import World
 

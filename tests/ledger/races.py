@@ -21,7 +21,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.fixtures import TABLES
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.world import KeptLedger, World, taken_in
 
 T = TypeVar("T")

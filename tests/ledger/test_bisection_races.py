@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from sluice.jobs.states import LIVE, State
-from sluice.ledger.keyspaces import bisection
+from sluice.ledger.lifecycle import bisection
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.races import Act, Acts, meet_and_finish
 from tests.world import LEASE_S, World

@@ -9,7 +9,7 @@ from sluice.broker.messages import Message
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.fixtures import empty
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.poisoned_chunks import Farm, die_over
 from tests.world import World
 

@@ -12,8 +12,8 @@ from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.fixtures import cut_off
 from sluice.ledger.reads import job_details
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
 from tests.world import World

@@ -3,7 +3,7 @@
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.trips import UNDONE, chain, define, fail, undone
 from tests.world import World
 

@@ -10,7 +10,8 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle import dependencies, judgements, submissions
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.lifecycle import judgements, submissions
 from sluice.ledger.recovery import grooming_steps, leases
 from sluice.planner.judge import judge
 from tests.world import World

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from sluice.jobs.states import State
 from sluice.ledger import fixtures
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.state_statistics import standing
+from sluice.ledger.recovery.invariants import breaches
 from tests.world import World
 
 

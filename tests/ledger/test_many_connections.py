@@ -17,7 +17,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import settings
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.homes import started_ledger
 from tests.world import World
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.invariants import Breach, breaches
+from sluice.ledger.recovery.invariants import Breach, breaches
 from tests.ledger.lineages import acknowledge, ask, lineage, take, work_off
 from tests.world import World
 

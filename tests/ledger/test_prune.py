@@ -11,8 +11,8 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.reads import job_details, submission_progress
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.recovery import leases
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.retention import blob_deletions, removal
 from sluice.ledger.retention.removal import Removed
 from tests.ledger.ages import KEEP_S, later, left, prune, pruned

@@ -7,7 +7,8 @@ import pytest
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
-from sluice.ledger.lifecycle import dependencies, outcomes
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.lifecycle import outcomes
 from sluice.ledger.recovery import grooming_steps
 from tests.world import World
 

@@ -10,7 +10,8 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from sluice.ledger.lifecycle import dependencies, plans
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.lifecycle import plans
 from tests.ledger.verb_pairs import ENCOUNTERS, judge_and_plan
 from tests.ledger.verb_races import Pair, Verb, meet_at_each_statement
 

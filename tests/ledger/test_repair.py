@@ -7,7 +7,8 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import judgements
-from sluice.ledger.reads.invariants import (  # fmt: skip
+from sluice.ledger.recovery import repairs
+from sluice.ledger.recovery.invariants import (  # fmt: skip
     ARCHIVED,
     BREAKER_PAUSES,
     COLLECTED,
@@ -24,7 +25,6 @@ from sluice.ledger.reads.invariants import (  # fmt: skip
     Breach,
     breaches,
 )
-from sluice.ledger.recovery import repairs
 from sluice.ledger.recovery.repairs import _REPAIRS, repair
 from sluice.planner.judge import judge
 from tests.ledger.poisoned_chunks import Farm

@@ -6,8 +6,8 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.recovery import restoration
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.stats import state_counts
 from tests.broker.conftest import until
 from tests.world import LEASE_S, World

@@ -17,7 +17,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import plan_attempts
 from sluice.ledger.limits import pauses
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.retention import removal
 from sluice.ledger.schema import migrate, roles
 from sluice.ledger.stats.state_counts import SEQUENCE

@@ -14,7 +14,7 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.schedules.schedule import Firing, FiringOutcome, StoredSchedule, submission_id
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.races import race
 from tests.timed import Timed
 

@@ -9,10 +9,10 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.jobs.text.filters import Compare, Input, Operator
-from sluice.ledger.lifecycle.shared_kwargs import OWN_BYTES_MAX
+from sluice.ledger.job_graph.shared_kwargs import OWN_BYTES_MAX
 from sluice.ledger.reads import job_details, job_lists
-from sluice.ledger.reads.invariants import KWARGS_EXIST, breaches
 from sluice.ledger.reads.job_lists import JobListFilter
+from sluice.ledger.recovery.invariants import KWARGS_EXIST, breaches
 from sluice.ledger.retention import removal
 from sluice.ledger.retention.removal import Removed
 from tests.ledger.ages import KEEP_S, later

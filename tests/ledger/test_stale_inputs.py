@@ -7,7 +7,7 @@ import pytest
 from sluice.actors.executor import transactions
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.reruns import STALE_INPUT
+from sluice.ledger.job_graph.reruns import STALE_INPUT
 from tests.acceptance.story import states
 from tests.ledger.lags import HOUR_S, begun, done, lags
 from tests.world import World

@@ -13,8 +13,8 @@ import pytest
 from sluice.jobs.model.history import Lost
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.state_statistics import minutes, standing
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.retention import removal
 from sluice.ledger.stats import state_counts
 from tests.jobs.runners.runner_bench import eventually

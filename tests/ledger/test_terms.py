@@ -1,6 +1,6 @@
 """Columns of ``job``: a plan determines the terms, and verbs write the other columns."""
 
-from sluice.ledger.lifecycle.insertion import TERMS
+from sluice.ledger.job_graph.insertion import TERMS
 from sluice.ledger.schema.job_tables import job
 
 #: Columns that are written when the job is inserted or moves, and are no terms of a plan.

@@ -14,7 +14,7 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger import fixtures
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.network import carry, ledger_on_it
 from tests.private_servers import SERVERS

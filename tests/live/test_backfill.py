@@ -10,7 +10,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import fleet, wait_until
 
 _LOG = logging.getLogger("sluice.tests")

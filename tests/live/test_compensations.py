@@ -18,7 +18,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.live.voyage_stories import Asked, Story, asked_of, jobs_of, saga_of
 from tests.live.voyages import APART, DAYS, FIRST_DAY, RANKS, UNDOES

@@ -15,7 +15,7 @@ from sluice.broker.connect import connect
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import RETRY, State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.dependent import FAILS, PAUSE_S, PAUSE_S_MAX, PER_S, RETRIES
 from tests.live.fleet import Fleet, fleet, wait_until
 

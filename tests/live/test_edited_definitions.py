@@ -13,7 +13,7 @@ from sluice.jobs.model.queues import ALL_APPS, CONTROL
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads.fleet import count_servers
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import fleet, wait_until
 
 WORKERS = 2

@@ -12,7 +12,7 @@ from sluice.broker.messages import PLANNER, Message, Submit, SubmitMany
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.broker.hostile import Hostile, hostile_messages
 from tests.live.fleet import fleet, wait_until
 

@@ -19,7 +19,7 @@ from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.conninfo import SCHEMA
 from sluice.ledger.embedded import start
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.homes import started_ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 from tests.private_servers import SERVERS, PrivateServer

@@ -13,7 +13,7 @@ from sluice.broker.connect import connect
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import fleet, wait_until
 
 JOBS = 20

@@ -14,7 +14,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.schema import migrate
 from sluice.ops.cli.main import main
 from tests.ledger.generations import database

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.role_ledgers import Roled, roled
 from tests.live.fleet import PIPELINE, fleet, wait_until
 from tests.ops.typist import Typist

@@ -12,7 +12,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import fleet, wait_until
 
 SCRIPTED = Path(__file__).parents[1] / "scripted.py"

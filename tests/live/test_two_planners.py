@@ -27,8 +27,8 @@ from sluice.jobs.keys.partitions import read_span, without_version
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.recovery import leases
+from sluice.ledger.recovery.invariants import breaches
 from tests.live.fleet import ROOT
 
 _LOG = logging.getLogger("sluice.tests")

@@ -19,7 +19,7 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded import start
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.schema import migrate
 from sluice.ops.cli.main import main
 from tests.ops.typist import ROOT, Said, Typist

@@ -12,7 +12,7 @@ from sluice.actors.tasks import Tasks
 from sluice.jobs.examples.sum.__main__ import _add_up
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.ops.typist import ROOT, Typist
 from tests.world import World
 

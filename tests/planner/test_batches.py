@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sluice.jobs.policy.priority import Urgency
-from sluice.ledger.lifecycle.readiness import ReadyJob
+from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.planner.batches import parcels
 
 SOON, LATER = datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,8 +6,9 @@ from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
-from sluice.ledger.keyspaces import bisection, freshness, partitions
-from sluice.ledger.lifecycle import claims, dependencies, outcomes, plans
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.keyspaces import freshness, partitions
+from sluice.ledger.lifecycle import bisection, claims, outcomes, plans
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import grooming_steps, leases

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from sluice.broker.messages import Message, Pause, Resume
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.demand import STILL_WANTS
+from sluice.ledger.job_graph.demand import STILL_WANTS
 
 _HELD_BACK = f"""
 SELECT job.id FROM job JOIN submission_job ON submission_job.job = job.id

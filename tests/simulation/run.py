@@ -12,8 +12,8 @@ from sluice.jobs.simulated import Faults
 from sluice.jobs.states import State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle import plans
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.quiescence import open_submissions, unfinished
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.simulation.describe import words_of
 from sluice.ops.simulation.faults import FaultSource, InjectedFault
 from sluice.planner.keyspaces.choose import keyspace_of

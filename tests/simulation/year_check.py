@@ -12,8 +12,8 @@ from itertools import groupby, pairwise
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.ledger.reads import submission_progress
-from sluice.ledger.reads.invariants import breaches
 from sluice.ledger.reads.schedule_states import FiringRecord
+from sluice.ledger.recovery.invariants import breaches
 from sluice.scheduler.overlap import QUEUED_MAX
 from tests.simulation.year import Year
 from tests.simulation.year_entries import ENTRIES

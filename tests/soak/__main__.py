@@ -15,7 +15,7 @@ from sluice.actors.client import Client
 from sluice.broker.connect import connect
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from tests.homes import started_ledger
 from tests.leftovers import run_without_leftovers
 from tests.private_servers import SERVERS

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from sluice.ledger.reads.invariants import Breach
 from sluice.ledger.reads.server_health import LONG_S, TOLD_MAX, VERSION_MIN, Long, ServerFacts, TableSize
+from sluice.ledger.recovery.invariants import Breach
 from sluice.ledger.schema import migrate
 from sluice.ledger.schema.migrate import Schema
 from sluice.ops.documents.rule_texts import advice, examples

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sluice.actors.settings.settings import process_found, read_settings
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import server_health
-from sluice.ledger.reads.invariants import GATES_COUNT, Breach
+from sluice.ledger.recovery.invariants import GATES_COUNT, Breach
 from sluice.ledger.schema import migrate
 from sluice.ops.console.server import ListenAddress
 from sluice.ops.observe.doctor import ledger as judge

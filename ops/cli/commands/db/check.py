@@ -4,7 +4,7 @@ rule is broken.
 
 import argparse
 
-from sluice.ledger.reads.invariants import breaches
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.cli.check_report import AGREES, blocks, document
 from sluice.ops.cli.command import DONE, FAILED, Options
 from sluice.ops.cli.command_context import CommandContext

@@ -16,7 +16,7 @@ from sluice.jobs.model.plan import EntryState, PlannedJob
 from sluice.jobs.states import MAKE_READY, REQUEST, SKIP, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle import shared_kwargs
+from sluice.ledger.job_graph import shared_kwargs
 
 
 class Term(NamedTuple):

@@ -6,7 +6,7 @@ SQL about work IDs (``overlaps``, ``is_union``) is made from SQL expressions for
 Invariants after the commit: the whole is ``split``, and two jobs have half of its work IDs each. They take over its
 terms, its needs, its place in its children's needs, and all submissions that request it. No job waits for the whole any
 more. Between the end of a run and the split, the end decides nothing: to its children such a parent is still open (see
-``ledger.lifecycle.dependencies.VERDICT``). So failing chunks are split until single IDs fail, and only these make
+``ledger.job_graph.dependencies.VERDICT``). So failing chunks are split until single IDs fail, and only these make
 children ``upstream_failed``.
 
 If a parent or child is itself a chunk, it is related only to the half that has an ID in common with it. So children of
@@ -21,7 +21,7 @@ Races:
   Either it sees them cancelled, or the cancellation sees the halves.
 - A plan that makes a child more urgent: this transaction locks the children before they lend to the halves.
 
-Lock order as in ``ledger.lifecycle.dependencies``: wholes, needs, gates, children.
+Lock order as in ``ledger.job_graph.dependencies``: wholes, needs, gates, children.
 
 A crash before the commit leaves a failed job in the propagation outbox. The groomer has that
 end propagated again, and the job is split first.
@@ -37,10 +37,11 @@ from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import REQUEST, SPLIT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.insertion import TERMS
-from sluice.ledger.lifecycle.readiness import ReadyJob, make_ready
+from sluice.ledger.job_graph import priorities
+from sluice.ledger.job_graph.insertion import TERMS
+from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle.submissions import cancel_unwanted
-from sluice.ledger.limits import pauses, priorities
+from sluice.ledger.limits import pauses
 
 
 def is_divisible(job: str) -> str:
@@ -201,7 +202,7 @@ class SplitResult(NamedTuple):
 
 def split(tx: Tx, ended: list[int]) -> SplitResult:
     """Split the ended jobs that have failed for good and have `on_failure: bisect`. Call it before
-    ``ledger.lifecycle.dependencies.propagate``."""
+    ``ledger.job_graph.dependencies.propagate``."""
     wholes = tx.rows(_SPLIT, jobs=ended) if ended else []
     if not wholes:
         return SplitResult([], {})

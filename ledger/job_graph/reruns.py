@@ -12,8 +12,8 @@ from typing import NamedTuple
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import move
-from sluice.ledger.lifecycle import dependencies
-from sluice.ledger.lifecycle.demand import forget_ended
+from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph.demand import forget_ended
 from sluice.ledger.lifecycle.submissions import remove_from_outbox
 
 _DEAD = sql_list(*sorted(DEAD))

@@ -12,8 +12,8 @@ from sluice.jobs.model.submission import JSON, Submission, SubmissionState, narr
 from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
+from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.lifecycle.requests import BODY, read
-from sluice.ledger.lifecycle.shared_kwargs import KWARGS
 
 #: SQL that is true if a submission still requests a job. A submission that has ended still requests the jobs that it
 #: pushed, because these may start long after the requested jobs have ended. A cancelled submission requests nothing.

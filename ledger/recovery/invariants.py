@@ -10,10 +10,10 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.jobs.states import LIVE, REQUEST, RERUN, SAGA_OPEN, SPLIT, STOPPABLE, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.keyspaces.bisection import is_divisible, is_union
-from sluice.ledger.lifecycle.demand import STILL_WANTS
-from sluice.ledger.lifecycle.dependencies import VERDICT
-from sluice.ledger.lifecycle.shared_kwargs import DIGEST, IS_SHARED
+from sluice.ledger.job_graph.demand import STILL_WANTS
+from sluice.ledger.job_graph.dependencies import VERDICT
+from sluice.ledger.job_graph.shared_kwargs import DIGEST, IS_SHARED
+from sluice.ledger.lifecycle.bisection import is_divisible, is_union
 from sluice.ledger.reads.state_statistics import SIDES
 
 _LIVE = sql_list(*sorted(LIVE))
