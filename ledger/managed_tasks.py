@@ -32,8 +32,8 @@ from sluice.jobs.states import LIVE, RERUN, RERUNNABLE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
+from sluice.ledger.job_graph.work_ids import is_divisible
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.lifecycle.bisection import is_divisible
 from sluice.ledger.lifecycle.requests import BODY, read
 from sluice.ledger.recovery.restoration import ID_FLOOR
 

@@ -38,7 +38,7 @@ from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.job_graph import priorities
 from sluice.ledger.job_graph.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, fail_upstream, open_gates
-from sluice.ledger.lifecycle.bisection import is_divisible
+from sluice.ledger.job_graph.work_ids import is_divisible
 
 #: Jobs per statement that writes needs. A single job may have a million needs.
 BATCH = 5_000

@@ -19,8 +19,8 @@ from sluice.jobs.states import LIVE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
+from sluice.ledger.job_graph.work_ids import is_divisible
 from sluice.ledger.lifecycle import plans
-from sluice.ledger.lifecycle.bisection import is_divisible
 
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
 #: First of the two numbers of the advisory locks by which planners take turns.

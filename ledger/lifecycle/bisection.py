@@ -1,8 +1,5 @@
 """Bisection of failed chunks: two halves replace a chunk with `on_failure: bisect` that has failed for good.
 
-SQL about work IDs (``overlaps``, ``is_union``) is made from SQL expressions for their parts, as
-``jobs.keys.work_ids`` writes them.
-
 Invariants after the commit: the whole is ``split``, and two jobs have half of its work IDs each. They take over its
 terms, its needs, its place in its children's needs, and all submissions that request it. No job waits for the whole any
 more. Between the end of a run and the split, the end decides nothing: to its children such a parent is still open (see
@@ -40,60 +37,9 @@ from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.job_graph import priorities
 from sluice.ledger.job_graph.insertion import TERMS
 from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
+from sluice.ledger.job_graph.work_ids import is_divisible, overlaps
 from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits import pauses
-
-
-def is_divisible(job: str) -> str:
-    """Return SQL that is true if the job, given by its alias, is split when it fails for good.
-
-    It has more than one ID if a second part exists, or if the first part has a second number.
-    """
-    return f"({job}.bisect AND ({job}.work_ids -> 1 IS NOT NULL OR {job}.work_ids -> 0 -> 1 IS NOT NULL))"
-
-
-def overlaps(one: str, other: str) -> str:
-    """Return SQL that is true if the two have an ID in common."""
-    return f"(coalesce({_numbers(one)} && {_numbers(other)}, false) OR {one} ?| {_texts(other)})"
-
-
-def is_union(parts: str, halves: str) -> str:
-    """Return SQL that is true if the halves together have exactly these IDs, and no ID twice.
-
-    ``halves`` is a query for the parts of each half.
-    """
-    both = (
-        f"(SELECT jsonb_agg(part) FROM ({halves}) half (parts), jsonb_array_elements(half.parts) each (part))"
-    )
-    return f"""(
-        {_numbers(parts)} IS NOT DISTINCT FROM {_numbers(both)}
-        AND {_texts(parts)} = {_texts(both)} AND {_count(parts)} = {_count(both)}
-    )"""
-
-
-def _numbers(parts: str) -> str:
-    """Return SQL for the numbers as a multirange.
-
-    A range ends before the number after its last one, so that adjacent ranges merge. It is numeric, because that number
-    may be 2^63.
-    """
-    return f"""(
-        SELECT range_agg(numrange((part ->> 0)::numeric, (part ->> -1)::numeric + 1))
-        FROM jsonb_array_elements({parts}) each (part) WHERE jsonb_typeof(part) = 'array')"""
-
-
-def _texts(parts: str) -> str:
-    return f"""ARRAY(
-        SELECT part #>> '{{}}' FROM jsonb_array_elements({parts}) each (part)
-        WHERE jsonb_typeof(part) = 'string' ORDER BY 1)"""
-
-
-def _count(parts: str) -> str:
-    return f"""(
-        SELECT sum(CASE jsonb_typeof(part) WHEN 'string' THEN 1
-                   ELSE (part ->> -1)::numeric - (part ->> 0)::numeric + 1 END)
-        FROM jsonb_array_elements({parts}) each (part))"""
-
 
 _SPLIT = move(SPLIT, By.PLANNER, condition=is_divisible("job"), returning="id, key, work_ids")
 _HOLD_SUBMISSIONS = f"""

@@ -7,7 +7,7 @@ from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, RERUN, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle.bisection import is_divisible
+from sluice.ledger.job_graph.work_ids import is_divisible
 
 IDS = range(1, 7)
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
