@@ -149,7 +149,7 @@ def _propagate(
     concerned = demand.affected_by(
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
-    submissions.add_to_outbox(tx, concerned.pushing)
+    dependencies.add_to_outbox(tx, concerned.pushing)
     propagated = dependencies.propagate(tx, ended, leave_startable=capacity is not None)
     taken = _claim_some(tx, catalogue, propagated.startable, capacity)
     claimed = {job.id for job in taken.jobs}

@@ -13,7 +13,7 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.observe.log_context import about, of_name
 from sluice.jobs.states import LIVE
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand
+from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
@@ -34,7 +34,7 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Messag
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
     planned = dict(_planned(catalogue, live))
     told = plans.plan(tx, merge_pushes(catalogue, planned)) if planned else None
-    submissions.remove_from_outbox(tx, ended)
+    dependencies.remove_from_outbox(tx, ended)
     submissions.settle_blocked_by(tx, ended)
     return [*announce(tx, follow_turns(tx, catalogue, told))] if told else []
 

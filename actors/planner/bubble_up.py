@@ -10,7 +10,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import demand
-from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import merge
@@ -50,9 +50,7 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
         told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
         upstream_failed |= told.upstream_failed
-    submissions.add_to_outbox(
-        tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)]
-    )
+    add_to_outbox(tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)])
     submissions.settle_blocked_by(tx, list(upstream_failed))
     return ready
 

@@ -117,7 +117,7 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
         told = dependencies.propagate(tx, list(ended))
         ready = follow_turns(tx, catalogue, told._replace(turned=[*told.turned, *judged.turned]))
         childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
-        submissions.remove_from_outbox(tx, childless)
+        dependencies.remove_from_outbox(tx, childless)
         submissions.settle_blocked_by(tx, childless)
         pushing = [job for job in ended if job not in childless]
         return pushing, [*announce(tx, judged.ready + halved.ready + ready)]

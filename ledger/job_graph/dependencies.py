@@ -24,8 +24,8 @@ Race of two finishing parents: each settles its own needs. The gate's row lock o
 transaction that brings the counter to zero opens the child. If an end is propagated twice, the second time settles
 nothing.
 
-A crash leaves a row in the propagation outbox (``propagation_outbox``, see ``ledger.lifecycle.judgements``), and the
-groomer repeats the propagation.
+A job whose end is still to be propagated is in the propagation outbox (``propagation_outbox``). A crash leaves its row
+there, and the groomer repeats the propagation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,6 +36,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph import priorities
 from sluice.ledger.job_graph.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, fail_upstream, open_gates
 from sluice.ledger.job_graph.work_ids import is_divisible
@@ -258,6 +259,11 @@ _HOLD_WAITING = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER BY id FOR UPDATE
 """
 
+_ADD_TO_OUTBOX = f"""
+INSERT INTO propagation_outbox (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING
+"""
+_REMOVE_FROM_OUTBOX = "DELETE FROM propagation_outbox WHERE job = ANY(%(jobs)s)"
+
 
 class _Touched(NamedTuple):
     """Gate that was counted down, and the job behind it."""
@@ -382,6 +388,18 @@ def together(parts: Sequence[Propagated]) -> Propagated:
         {job: app for part in parts for job, app in part.upstream_failed.items()},
         [job for part in parts for job in part.startable],
     )
+
+
+def add_to_outbox(tx: Tx, ended: list[int]) -> None:
+    """Add these ended jobs to the propagation outbox."""
+    if ended:
+        tx.write(_ADD_TO_OUTBOX, jobs=ended)
+
+
+def remove_from_outbox(tx: Tx, ended: list[int]) -> None:
+    """Remove these jobs from the propagation outbox, because their ends have been propagated."""
+    if ended:
+        tx.write(_REMOVE_FROM_OUTBOX, jobs=ended)
 
 
 def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:

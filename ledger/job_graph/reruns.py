@@ -14,7 +14,6 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import move
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import forget_ended
-from sluice.ledger.lifecycle.submissions import remove_from_outbox
 
 _DEAD = sql_list(*sorted(DEAD))
 _ENDED = sql_list(*sorted(TERMINAL))
@@ -141,7 +140,7 @@ def want_again(tx: Tx, jobs: list[int]) -> RerunJobs:
 
 def _rerun(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | None = None) -> RerunJobs:
     rerun_jobs = tx.column(_RERUN, jobs=jobs, named=[*named], note=note)
-    remove_from_outbox(tx, rerun_jobs)
+    dependencies.remove_from_outbox(tx, rerun_jobs)
     forget_ended(tx, rerun_jobs)
     tx.rows(_HOLD_OPEN_CHILDREN, jobs=rerun_jobs)
     # While this transaction waits for the rows, a child may start by another gate or by the last of its other parents.

@@ -23,7 +23,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, MARK_LANDED, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
-from sluice.ledger.lifecycle.submissions import add_to_outbox
+from sluice.ledger.job_graph.dependencies import add_to_outbox
 
 _LIVE = sql_list(*sorted(LIVE))
 #: First key of the advisory locks by table; it distinguishes them from other locks in the same database.

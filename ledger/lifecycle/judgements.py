@@ -20,10 +20,10 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import UNWANTED
-from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
 from sluice.ledger.keyspaces import freshness, partitions
-from sluice.ledger.lifecycle.submissions import add_to_outbox, cancel_unwanted
+from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits.retry_budgets import BudgetOf, delays
 from sluice.ledger.sagas import compensations
 from sluice.ledger.stats import runtimes

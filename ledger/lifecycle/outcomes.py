@@ -31,10 +31,10 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move, move_twice
+from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import READY_COLUMNS, ReadyJob, move_out
 from sluice.ledger.lifecycle.judgements import IS_PLAIN
 from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
-from sluice.ledger.lifecycle.submissions import add_to_outbox
 from sluice.ledger.limits.breakers import SUCCEEDED, reporting
 from sluice.ledger.sagas.journals import LAST
 from sluice.ledger.sagas.suspension import resume_early

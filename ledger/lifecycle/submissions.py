@@ -27,6 +27,7 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.job_graph.demand import UNWANTED, WAKING, WATCHING
+from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import move_out
 from sluice.ledger.lifecycle import plan_attempts, requests
 from sluice.ledger.lifecycle.requests import BODY
@@ -162,12 +163,6 @@ _HOLD = "SELECT id, saga_open FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR 
 _CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.saga_open AND {UNWANTED}")
 _CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.saga_open")
 _NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
-_OWE = f"""
-INSERT INTO propagation_outbox (job, since) SELECT unnest(%(jobs)s::bigint[]), {NOW} ON CONFLICT (job) DO NOTHING
-"""
-
-_REPAY = "DELETE FROM propagation_outbox WHERE job = ANY(%(jobs)s)"
-
 
 #: Id, app, state, request, whether children are pushed, reason for a refusal, and id of the message.
 _Row = tuple[str, str, SubmissionState, str, bool, str | None, str | None]
@@ -324,18 +319,6 @@ def cancel_unwanted(tx: Tx, jobs: list[int]) -> list[int]:
 
 def _with_open_saga(held: Iterable[Row]) -> list[int]:
     return [id for id, saga_open in held if saga_open]
-
-
-def add_to_outbox(tx: Tx, ended: list[int]) -> None:
-    """Add these ended jobs to the propagation outbox."""
-    if ended:
-        tx.write(_OWE, jobs=ended)
-
-
-def remove_from_outbox(tx: Tx, ended: list[int]) -> None:
-    """Remove these jobs from the propagation outbox, because their ends have been propagated."""
-    if ended:
-        tx.write(_REPAY, jobs=ended)
 
 
 #: Most keys of a small submission. Any other submission is planned alone, by a message of its own: one with 100,000

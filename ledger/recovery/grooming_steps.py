@@ -15,11 +15,12 @@ from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
+from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, make_ready, move_out
 from sluice.ledger.lifecycle.outcomes import timeout_statements
 from sluice.ledger.lifecycle.plan_attempts import SETTLED
 from sluice.ledger.lifecycle.rounds import interrupt
-from sluice.ledger.lifecycle.submissions import UNWATCHED, add_to_outbox
+from sluice.ledger.lifecycle.submissions import UNWATCHED
 from sluice.ledger.limits import breakers
 from sluice.ledger.limits.pools import FREE
 from sluice.ledger.sagas.abortion import abort

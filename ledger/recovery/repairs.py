@@ -21,7 +21,6 @@ from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph import dependencies, priorities
-from sluice.ledger.lifecycle.submissions import add_to_outbox
 from sluice.ledger.limits import pauses
 from sluice.ledger.recovery import invariants
 from sluice.ledger.recovery.invariants import Breach, breaches, broken
@@ -69,7 +68,7 @@ DELETE FROM submission_job WHERE job = ANY(%(jobs)s) AND NOT EXISTS (SELECT 1 FR
 
 
 def _count_anew(tx: Tx, jobs: list[int]) -> None:
-    add_to_outbox(tx, dependencies.reset(tx, jobs))
+    dependencies.add_to_outbox(tx, dependencies.reset(tx, jobs))
 
 
 def _forget(tx: Tx, jobs: list[int]) -> None:
@@ -92,7 +91,7 @@ _REPAIRS: Mapping[str, Callable[[Tx, list[int]], object]] = {
     invariants.GATES_COUNT: _count_anew,
     invariants.OPEN: _count_anew,
     invariants.TOLD: _count_anew,
-    invariants.SPLIT_OWED: add_to_outbox,
+    invariants.SPLIT_OWED: dependencies.add_to_outbox,
     invariants.URGENT: priorities.lend,
     invariants.PAUSED: pauses.apply,
     invariants.ROUNDS_END: _writing(_END_ROUNDS),

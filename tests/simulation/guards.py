@@ -53,7 +53,10 @@ _OF_JOBS = {
         faults=DEADLY,
     ),
     "parents' news are not owed": Mutant(
-        code(handlers.submissions, "_OWE", "SELECT 1 WHERE false"), theme="templates", faults=DEADLY, first=6
+        code(dependencies, "_ADD_TO_OUTBOX", "SELECT 1 WHERE false"),
+        theme="templates",
+        faults=DEADLY,
+        first=6,
     ),
     "one parent opens the gate": Mutant(
         sql(dependencies, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
