@@ -39,7 +39,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.driver import PreparedConnection
 from sluice.ledger.fixtures import empty
-from sluice.ledger.lifecycle import plans
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.recovery import leases
@@ -233,7 +233,7 @@ class World:
     def known(self, job: str) -> KnownJob:
         app, _, key = job.partition("/")
         name = JobName(app, key or "1")
-        return self.ledger.transact(lambda tx: plans.find(tx, [name]))[name]
+        return self.ledger.transact(lambda tx: known_jobs.find(tx, [name]))[name]
 
     def state(self, job: str) -> State:
         return self.known(job).state

@@ -13,7 +13,7 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.observe.log_context import about, of_name
 from sluice.jobs.states import LIVE
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand, dependencies
+from sluice.ledger.job_graph import demand, dependencies, known_jobs
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
@@ -29,7 +29,7 @@ def may_push(catalogue: Catalogue, app: str) -> bool:
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
     """Plan the children of these ended jobs, and remove the jobs from the propagation outbox (``owed``)."""
     pushes = [push for pusher in demand.parents_to_push(tx, ended) for push in _pushes(catalogue, pusher)]
-    states = plans.find(tx, sorted({push.child for push in pushes}))
+    states = known_jobs.find(tx, sorted({push.child for push in pushes}))
     # A child that has already ended is not run again because its parent was.
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
     planned = dict(_planned(catalogue, live))

@@ -9,7 +9,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand
+from sluice.ledger.job_graph import demand, known_jobs
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.lifecycle import plans, submissions
@@ -73,7 +73,7 @@ def _begun(
 
 def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
     """Return the walks that reach their end."""
-    look = plans.find_with_ages if now else plans.find
+    look = known_jobs.find_with_ages if now else known_jobs.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
     while walking := [walk for walk in walking if not walk.arrived]:
         known = look(tx, sorted({name for walk in walking for name in walk.asks()}))

@@ -18,9 +18,9 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.job_graph.work_ids import is_divisible
-from sluice.ledger.lifecycle import plans
 
 _UNDER_WAY = sql_list(*sorted(LIVE - {State.EXPECTED}))
 #: First of the two numbers of the advisory locks by which planners take turns.
@@ -149,7 +149,7 @@ class FreshnessFacts(Struct, frozen=True):
         return next(iter(self.tx.column(_LAST_RUN, app=app, freshness_scope=freshness_scope)), None)
 
     def look_up(self, names: Collection[JobName]) -> dict[JobName, KnownJob]:
-        return plans.find(self.tx, names)
+        return known_jobs.find(self.tx, names)
 
     def busy(self, apps: Collection[str]) -> list[UnfinishedWork]:
         """Return unfinished jobs, and older unplanned submissions; the work IDs of the latter are not known yet."""

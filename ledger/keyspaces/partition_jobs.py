@@ -13,9 +13,8 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import LIVE, By, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import dependencies, insertion, priorities, reruns
+from sluice.ledger.job_graph import dependencies, insertion, known_jobs, priorities, reruns
 from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
-from sluice.ledger.lifecycle.plans import find
 
 # Locked, so that none of these jobs ends before the additional request for it is recorded.
 _HOLD_LIVING = f"""
@@ -50,7 +49,7 @@ def enter(
     the needed jobs is less urgent than these steps.
     """
     made = insertion.insert(tx, jobs).ids
-    older = find(tx, [job.name for job in jobs if job.name not in made])
+    older = known_jobs.find(tx, [job.name for job in jobs if job.name not in made])
     ids = {**made, **{name: job.id for name, job in older.items()}}
     held = {*tx.column(_HOLD_LIVING, jobs=[job.id for job in older.values()])} if older else set()
     living = {name for name, job in older.items() if job.id in held}
@@ -71,7 +70,7 @@ def enter(
 def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
     """Insert placeholder jobs for partitions that are made elsewhere, if they are missing. Return their ids."""
     made = insertion.insert(tx, jobs).ids
-    older = find(tx, [job.name for job in jobs if job.name not in made])
+    older = known_jobs.find(tx, [job.name for job in jobs if job.name not in made])
     return {**made, **{name: each.id for name, each in older.items()}}
 
 

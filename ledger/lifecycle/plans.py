@@ -7,33 +7,19 @@ only the children of existing and of skipped jobs are recounted after their need
 A crash leaves nothing, because a plan is one transaction.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason, RerunRequest
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.states import By, State
-from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.job_graph import demand, dependencies, insertion, priorities, reruns
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.job_graph import demand, dependencies, insertion, known_jobs, priorities, reruns
 from sluice.ledger.job_graph.dependencies import Propagated
 from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream, made_ready, make_ready
 from sluice.ledger.lifecycle import bisection
 from sluice.ledger.limits import pauses
-
-_NAMED = """
-FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
-"""
-_FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
-# Few walks depend on the age of inputs. The other walks use ``_FIND``, which reads neither times nor needs.
-_LOOK = f"""
-SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
-       CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
-           SELECT ARRAY[parent.app, parent.key, need.stale_claim::text]
-           FROM need JOIN job parent ON parent.id = need.parent
-           WHERE need.child = job.id AND {dependencies.OUTLIVED}) END
-{_NAMED}
-"""
 
 # Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
 _HOLD_WRITTEN = f"""
@@ -50,33 +36,6 @@ SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND NO
         SELECT 1 FROM need JOIN job parent ON parent.id = need.parent
         WHERE need.child = gate.child AND need.gate = gate.gate AND parent.state = '{State.EXPECTED}'))
 """
-
-
-def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
-    """Return these jobs as far as they are in the ledger. Nothing is locked, so a walk may use the result, but no write
-    may rely on it."""
-    if not names:
-        return {}
-    rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
-    known = (KnownJob(id, app, key, State(state)) for id, app, key, state in rows)
-    return {job.name: job for job in known}
-
-
-def find_with_ages(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
-    """Return these jobs as far as they are in the ledger, with the data by which a walk judges the age of inputs. These
-    are the time and claim of each job, and the outdated parents that a waiting job lacks."""
-    if not names:
-        return {}
-    rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
-    known = (
-        KnownJob(id, app, key, State(state), since, claim, _lacks(parents or ()))
-        for id, app, key, state, since, claim, parents in rows
-    )
-    return {job.name: job for job in known}
-
-
-def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:
-    return tuple((JobName(app, key), int(claim)) for app, key, claim in parents)
 
 
 class _Entered(Struct, frozen=True):
@@ -217,7 +176,7 @@ def _hold(
 ) -> tuple[dict[JobName, int], list[int], list[int]]:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does. Return their ids, and the
     split and the paused jobs among them."""
-    existing = find(tx, [job.name for job in plan.jobs if job.name not in made])
+    existing = known_jobs.find(tx, [job.name for job in plan.jobs if job.name not in made])
     ids = {name: known.id for name, known in existing.items()}
     if not ids:
         return {}, [], []

@@ -10,8 +10,8 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.keyspaces import freshness, partitions
-from sluice.ledger.lifecycle import plans
 from sluice.ledger.stats import runtimes
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
@@ -29,7 +29,7 @@ def known_preview(
     installation = Installation(context)
 
     def look_up(names: list[JobName]) -> Mapping[JobName, KnownJob]:
-        return installation.ask(lambda tx: plans.find_with_ages(tx, names))
+        return installation.ask(lambda tx: known_jobs.find_with_ages(tx, names))
 
     at = now or installation.ask(Tx.current_time)
     found = preview(context.catalogue, submission, look_up, at)

@@ -14,7 +14,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle import plans
+from sluice.ledger.job_graph import known_jobs
 from sluice.ops.documents.plan_document import as_document
 from sluice.planner.preview.preview import preview
 from tests.acceptance.story import Teller
@@ -154,7 +154,7 @@ def plan(world: World, app: str) -> dict[str, Any]:
     """Return the document of ``sluice plan`` on this ledger."""
 
     def look_up(names: list[JobName]) -> dict[JobName, KnownJob]:
-        return world.ledger.transact(lambda tx: plans.find_with_ages(tx, names))
+        return world.ledger.transact(lambda tx: known_jobs.find_with_ages(tx, names))
 
     submission = Submission(app=app, key="1", push="wanted")
     return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)

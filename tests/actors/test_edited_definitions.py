@@ -20,7 +20,7 @@ from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from sluice.ledger.lifecycle import plans
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.recovery.invariants import breaches
 
 
@@ -65,7 +65,7 @@ class Place:
 
     def state(self, app: str, key: str) -> State | None:
         name = JobName(app, key)
-        known = self.ledger.transact(lambda tx: plans.find(tx, [name]))
+        known = self.ledger.transact(lambda tx: known_jobs.find(tx, [name]))
         return known[name].state if name in known else None
 
 

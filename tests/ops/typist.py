@@ -15,7 +15,7 @@ from typing import Any
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle.plans import find
+from sluice.ledger.job_graph.known_jobs import find
 from tests.ops.command_calls import Said, call
 
 ROOT = Path(__file__).parents[2]

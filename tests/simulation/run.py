@@ -11,7 +11,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.lifecycle import plans
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.reads.quiescence import open_submissions, unfinished
 from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.simulation.describe import words_of
@@ -208,7 +208,7 @@ def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
         for name, state in ended
         for child in set.intersection(*(_children(catalogue, name, state) for catalogue in catalogues))
     }
-    return sorted(children - set(plans.find(tx, sorted(children))))
+    return sorted(children - set(known_jobs.find(tx, sorted(children))))
 
 
 def _children(catalogue: Catalogue, name: JobName, state: State) -> set[JobName]:
