@@ -9,10 +9,10 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand, known_jobs
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob
-from sluice.ledger.lifecycle import plans, submissions
+from sluice.ledger.lifecycle import plans, requests, submissions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
 
@@ -44,7 +44,7 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
     ready, seen, upstream_failed = told.ready, set[int](), dict(told.upstream_failed)
     while turned := [job for job in told.turned if job not in seen]:
         seen.update(turned)
-        askers = demand.requesters(tx, turned)
+        askers = requests.requesters(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
         walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
         told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))

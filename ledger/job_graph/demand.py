@@ -8,12 +8,11 @@ from msgspec import Struct
 from sluice.jobs.model.dependency import MET
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import RequestReason
-from sluice.jobs.model.submission import JSON, Submission, SubmissionState, narrowed
+from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
-from sluice.ledger.lifecycle.requests import BODY, read
 
 #: SQL that is true if a submission still requests a job. A submission that has ended still requests the jobs that it
 #: pushed, because these may start long after the requested jobs have ended. A cancelled submission requests nothing.
@@ -58,15 +57,6 @@ SELECT number, blocking_job FROM submission WHERE state = '{SubmissionState.ACTI
 _CONCERNED = f"""
 WITH woken AS ({WAKING}), watching AS ({WATCHING})
 SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching ORDER BY number, job
-"""
-# Submissions that requested any of these waiting jobs by name, or as a parent of a requested job, with their request.
-_ASKERS = f"""
-SELECT submission.number, {BODY} AS body, job.app, job.key
-FROM job JOIN submission_job ON submission_job.job = job.id
-    JOIN submission ON submission.number = submission_job.submission
-WHERE job.id = ANY(%(jobs)s) AND submission_job.request_reason <> {RequestReason.PUSHED:d}
-  AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
-ORDER BY job.id, submission.number
 """
 _UNSUCCESSFUL = f"""
 SELECT job.app, job.key FROM submission_job JOIN job ON job.id = submission_job.job
@@ -127,25 +117,6 @@ def affected_by(tx: Tx, ended: list[int], *, may_push: list[int]) -> AffectedByE
     return AffectedByEnds(
         pushing, [number for number, job in rows if number is not None and job not in pushing]
     )
-
-
-class Requester(NamedTuple):
-    """A submission narrowed to one job that it requests already, to be requested again."""
-
-    number: int
-    submission: Submission
-
-
-def requesters(tx: Tx, jobs: list[int]) -> list[Requester]:
-    """Return the submissions that requested these waiting jobs. Jobs that were only pushed have none.
-
-    A submission with an unreadable request is left out.
-    """
-    return [
-        Requester(number, narrowed(submission, JobName(app, key)))
-        for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
-        if (submission := read(body)[0])
-    ]
 
 
 def unsuccessful(tx: Tx, number: int) -> list[JobName]:

@@ -12,11 +12,15 @@ the commit and the log line loses only that line.
 
 import logging
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.request_limits import DEPTH_MAX, DIGITS_MAX, is_deeper
-from sluice.jobs.model.submission import JSON, Refusal, Submission
+from sluice.jobs.model.submission import JSON, Refusal, Submission, SubmissionState, narrowed
+from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.stats import event_counters
 from sluice.ledger.stats.event_counters import CounterName
@@ -34,6 +38,15 @@ CASE WHEN pg_column_size(request) <= {STORED_BYTES_MAX} AND NOT {HAS_LONG_NUMBER
 #: SQL for the number of keys that the request names. The value under that name may be of any type.
 KEYS = """
 CASE WHEN jsonb_typeof(request -> 'keys') = 'array' THEN jsonb_array_length(request -> 'keys') ELSE 0 END
+"""
+# Submissions that requested any of these waiting jobs by name, or as a parent of a requested job, with their request.
+_ASKERS = f"""
+SELECT submission.number, {BODY} AS body, job.app, job.key
+FROM job JOIN submission_job ON submission_job.job = job.id
+    JOIN submission ON submission.number = submission_job.submission
+WHERE job.id = ANY(%(jobs)s) AND submission_job.request_reason <> {RequestReason.PUSHED:d}
+  AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
+ORDER BY job.id, submission.number
 """
 _UNREAD = f"it is larger than {STORED_BYTES_MAX} bytes, or holds a number of more than {DIGITS_MAX} digits."
 
@@ -53,6 +66,25 @@ def document(body: str | None) -> dict[str, JSON]:
     except (msgspec.MsgspecError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+class Requester(NamedTuple):
+    """A submission narrowed to one job that it requests already, to be requested again."""
+
+    number: int
+    submission: Submission
+
+
+def requesters(tx: Tx, jobs: list[int]) -> list[Requester]:
+    """Return the submissions that requested these waiting jobs. Jobs that were only pushed have none.
+
+    A submission with an unreadable request is left out.
+    """
+    return [
+        Requester(number, narrowed(submission, JobName(app, key)))
+        for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
+        if (submission := read(body)[0])
+    ]
 
 
 def _safe(body: str | None) -> bytes:
