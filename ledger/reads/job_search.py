@@ -16,7 +16,7 @@ from sluice.jobs.states import State
 from sluice.jobs.text.paging import ID_MAX, BadToken, decode, encode
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.job_lists import LISTED, ListedJob
-from sluice.ledger.reads.state_statistics import SIDES
+from sluice.ledger.stats.state_counts import SIDES
 
 #: Maximum number of jobs that are read for one page.
 SCANNED_MAX = 5000

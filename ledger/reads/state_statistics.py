@@ -25,22 +25,8 @@ from sluice.ledger.database.transitions import NOW
 from sluice.ledger.reads.submission_progress import Share, shares
 from sluice.ledger.recovery.grooming_steps import Chore
 from sluice.ledger.stats.event_counters import CounterName, happened
-from sluice.ledger.stats.state_counts import BUCKETS_S
+from sluice.ledger.stats.state_counts import BUCKETS_S, SIDES, UNCOUNTED
 
-# Transitions that are not counted yet, one row each. With both bounds, Postgres correctly estimates few rows. With only
-# a lower bound, it estimates a third of the whole history, and would read that from end to end.
-UNCOUNTED = """
-(SELECT * FROM transition
- WHERE id > (SELECT counted FROM aggregation_cursor) AND id <= (SELECT max(id) FROM transition)) step
-CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = step.job LIMIT 1) job
-"""
-# Counted and uncounted transitions are read in one statement, so both are of one snapshot.
-SIDES = f"""
-SELECT app, state, jobs FROM state_count
-UNION ALL SELECT job.app, side.state, side.jobs
-FROM {UNCOUNTED} CROSS JOIN LATERAL (VALUES (step.target, 1), (step.source, -1)) AS side (state, jobs)
-WHERE side.state <> '-'
-"""
 _STANDING = f"""
 SELECT app, state, sum(jobs)::bigint FROM ({SIDES}) side GROUP BY 1, 2 HAVING sum(jobs) <> 0 ORDER BY 1, 2
 """

@@ -14,7 +14,7 @@ from sluice.ledger.job_graph.demand import STILL_WANTS
 from sluice.ledger.job_graph.dependencies import VERDICT
 from sluice.ledger.job_graph.shared_kwargs import DIGEST, IS_SHARED
 from sluice.ledger.job_graph.work_ids import is_divisible, is_union
-from sluice.ledger.reads.state_statistics import SIDES
+from sluice.ledger.stats.state_counts import SIDES
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
