@@ -34,8 +34,8 @@ from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.job_graph.work_ids import is_divisible
 from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle.claims import ID_FLOOR
 from sluice.ledger.lifecycle.requests import BODY, read
-from sluice.ledger.recovery.restoration import ID_FLOOR
 
 # The id of a refused submission is free.
 _STANDING = f"""

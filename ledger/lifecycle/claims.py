@@ -41,15 +41,16 @@ from sluice.ledger.job_graph import shared_kwargs
 from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.keyspaces.partitions import LEFT
 from sluice.ledger.limits.app_pauses import IS_PAUSED
-from sluice.ledger.recovery.restoration import ID_FLOOR
 
+#: SQL for the number above which claims and tasks are numbered, so that a restored ledger gives out no number again
+#: (``ledger.recovery.restoration``). Null if the ledger was never restored. ``greatest`` ignores a null.
+ID_FLOOR = "(SELECT max(id_floor) FROM restoration)"
 _TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
 # A worker may not take new work after its lease has ended, because its jobs are about to be given to other workers.
 _TO_BE_HAD = f"""
 job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
     SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
-# Numbers that were given out before the ledger was restored are not given out again (``restoration``).
 _NEXT = f"greatest(job.claim, {ID_FLOOR}) + 1"
 _IS_OURS = f"""
 claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, saga_open = job.saga_open OR %(saga)s,

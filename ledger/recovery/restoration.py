@@ -23,11 +23,8 @@ A crash leaves a ledger that was either restored or not.
 
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
+from sluice.ledger.lifecycle.claims import ID_FLOOR
 from sluice.ledger.stats import state_counts
-
-#: Null if the ledger was never restored. ``greatest`` ignores a null.
-ID_FLOOR = "(SELECT max(id_floor) FROM restoration)"
-
 
 # From then on counting does not check transaction numbers, so no transaction may be open that has rows still to commit.
 _LOCK = "LOCK TABLE worker, submission, job, transition IN SHARE MODE"
