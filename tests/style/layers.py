@@ -14,6 +14,19 @@ BELOW = {
     "actors": _MIDDLE | {"jobs"},
     "ops": _MIDDLE | {"jobs", "actors"},
 }
+#: Parts of the ledger (packages, and modules outside of any), by layer, the lowest layer first. A part imports from
+#: lower layers only, so parts of one layer do not import each other.
+LAYERS_OF_LEDGER = (
+    ("database", "embedded"),
+    ("stats",),
+    ("job_graph", "schema"),
+    ("keyspaces", "limits"),
+    ("sagas",),
+    ("lifecycle",),
+    ("installation", "managed_tasks", "recovery", "retention", "schedules"),
+    ("external_work", "fixtures", "reads"),
+)
+_LAYER_OF = {part: layer for layer, parts in enumerate(LAYERS_OF_LEDGER) for part in parts}
 #: The operator's desk and those who ask there, each with those whom it does not know. The command starts the console.
 ASKERS = {
     "sluice.ops.operations": ("sluice.ops.cli", "sluice.ops.console"),
@@ -77,6 +90,34 @@ def imports_point_down(sources: list[Source]) -> list[Offence]:
         if each.room in {*ROOMS, "tests"} - BELOW[source.room] - {source.room}
         and not (source.path.startswith(EXAMPLES) and each.module in FOR_PROGRAMS)
     ]
+
+
+def the_ledger_has_layers(sources: list[Source]) -> list[Offence]:
+    """Imports between parts of the ledger lead to lower layers, and each part is in a layer."""
+    offences = []
+    for source in sources:
+        own = _part_of_ledger(source.module)
+        if own is None:
+            continue
+        if own not in _LAYER_OF:
+            offences.append(Offence(source.path, 1, f"ledger/{own} is in no layer"))
+        others = [(each, _part_of_ledger(f"{each.module}.{each.name}")) for each in source.imports]
+        offences += [
+            Offence(source.path, each.line, f"ledger/{own} may not import {each.module}")
+            for each, other in others
+            if other not in {None, own} and not _is_below(other, own)
+        ]
+    return offences
+
+
+def _part_of_ledger(module: str) -> str | None:
+    """Return the package or module of the ledger that has this module. None for the room itself, and other rooms."""
+    ledger = f"{PACKAGE}.ledger."
+    return module.removeprefix(ledger).partition(".")[0] if module.startswith(ledger) else None
+
+
+def _is_below(part: str, other: str) -> bool:
+    return part in _LAYER_OF and other in _LAYER_OF and _LAYER_OF[part] < _LAYER_OF[other]
 
 
 def the_desk_knows_no_asker(sources: list[Source]) -> list[Offence]:

@@ -24,6 +24,10 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("planner/bubble_up/walk.py", "def f():\n    from sluice.ledger.database.transitions import move\n"),
         ("actors/walk.py", "from sluice.ledger.database.transitions import move\n"),
     ),
+    layers.the_ledger_has_layers: (
+        ("ledger/limits/pauses.py", "from sluice.ledger.lifecycle.plans import plan\n"),
+        ("ledger/lifecycle/plans.py", "from sluice.ledger.limits.pauses import lock_pauses\n"),
+    ),
     layers.the_desk_knows_no_asker: (
         ("ops/operations/rerun.py", "from sluice.ops.cli.output import Output\n"),
         ("ops/cli/again.py", "from sluice.ops.console.server import Server\n"),
@@ -104,6 +108,23 @@ def test_the_rule_can_be_broken_and_can_be_kept(rule: Rule) -> None:
     broken, kept = RULES[rule]
     assert rule([Source(*broken)])
     assert not rule([Source(*kept)])
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("ledger/limits/pauses.py", "def f():\n    from sluice.ledger.lifecycle import plans\n"),
+        ("ledger/limits/pauses.py", "if TYPE_CHECKING:\n    from sluice.ledger import lifecycle\n"),
+        ("ledger/limits/pauses.py", "import sluice.ledger.lifecycle.plans\n"),
+        ("ledger/limits/pauses.py", "from ..lifecycle import plans\n"),
+        ("ledger/schedules.py", "from sluice.ledger.reads import schedule_states\n"),
+        ("ledger/keyspaces/partitions.py", "from sluice.ledger.limits import pauses\n"),
+        ("ledger/database/driver.py", "from sluice.ledger.another import name\n"),
+        ("ledger/another.py", ""),
+    ],
+)
+def test_each_way_to_import_against_the_layers_of_the_ledger_is_found(path: str, text: str) -> None:
+    assert layers.the_ledger_has_layers([Source(path, text)])
 
 
 def test_what_the_readme_has_people_type_exists(sources: list[Source]) -> None:
