@@ -13,16 +13,16 @@ Invariants:
   to end.
 - Locks are taken in this order: parents' job rows, needs, gates, children's job rows; each in id order.
 
-    lifecycle/  submissions, plans, claims, outcomes, judgements, bisection of failed chunks
-    job_graph/  jobs and their dependencies, requests, readiness, priorities, reruns
-    limits/     pools, pauses, circuit breakers, retry budgets
-    recovery/   leases, work of the groomer, check of all invariants, repair, restoration from a backup
-    keyspaces/  freshness of work IDs, partitions, stored definitions
-    sagas/      journals, events, waits, abortion, compensation across apps
-    retention/  removal of old jobs and blobs
-    stats/      counts, durations, the audit log
     reads/      queries for people
+    recovery/   leases, work of the groomer, check of all invariants, repair, restoration from a backup
+    retention/  removal of old jobs and blobs
+    lifecycle/  submissions, plans, claims, outcomes, judgements, bisection of failed chunks
+    sagas/      journals, events, waits, abortion, compensation across apps
+    keyspaces/  freshness of work IDs, partitions, stored definitions
+    limits/     pools, pauses, circuit breakers, retry budgets
+    job_graph/  jobs and their dependencies, requests, readiness, priorities, reruns
     schema/     tables, migrations, roles
+    stats/      counts, durations, the audit log
     database/   connections, transactions, the statement of a transition, NOTIFY
     embedded/   a Postgres server that Sluice starts itself
 

@@ -1,7 +1,9 @@
-"""Files, functions and tasks that docs/architecture.md names: they exist, and no task is missing."""
+"""Files, functions, layers and tasks that docs/architecture.md names: they exist, and none is missing."""
 
 import re
 from pathlib import Path
+
+from tests.style.layers import LAYERS_OF_LEDGER
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
@@ -50,6 +52,12 @@ def test_the_table_names_a_file_for_each_task() -> None:
     table = _TABLE.search(TEXT)
     assert table, "the heading of the table is missing"
     assert {task.lower() for task in _ROW.findall(table[1])} == TASKS
+
+
+def test_the_table_has_the_layers_of_the_ledger_with_the_highest_first() -> None:
+    table = TEXT.partition("| Layer of the ledger |")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
+    assert [sorted(parts) for parts in reversed(rows)] == [sorted(parts) for parts in LAYERS_OF_LEDGER]
 
 
 def _defines(path: str, name: str) -> bool:
