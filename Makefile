@@ -6,7 +6,7 @@
 # make servers  install what `make check` can use (RabbitMQ, Redis, Chromium, …) on a Debian-like machine, as root
 # make site     the documentation as a site, in site/, readable without a network
 # make lock     renew requirements.lock from pyproject.toml
-# make sbom     the packages that Sluice runs on, as CycloneDX, in sluice.cdx.json
+# make sbom     the packages that Sluice runs on, as CycloneDX, in sluice.cdx.json; asks PyPI for them
 # make audit    look for known vulnerabilities in the locked packages; asks PyPI
 # make clean    remove what was made here, .venv included (not .sluice, which may hold a ledger)
 #
@@ -46,7 +46,7 @@ lock: .venv/installed
 	@sh ops/setup/lock.sh
 
 sbom: .venv/installed
-	@$(bin)/python -m sluice.ops.tools.sbom >sluice.cdx.json
+	@sh ops/setup/sbom.sh
 
 audit: .venv/installed
 	@sh ops/setup/audit.sh

@@ -1,3 +1,3 @@
-"""Tools for the development of Sluice, which are not in its distribution: the demo, the pages that are made from
-code, and the bill of materials.
+"""Tools for the development of Sluice, which are not in its distribution: the demo, and the pages that are made from
+code.
 """
