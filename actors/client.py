@@ -22,17 +22,18 @@ from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, Unreachable
-from sluice.jobs.keys.key_fields import KeyReadings, key_readings
+from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.model.history import JobReport, log_of, record_of
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
 from sluice.jobs.text.filter_parser import parse_condition
-from sluice.jobs.text.filters import Condition, needs_definitions
+from sluice.jobs.text.filters import Condition
 from sluice.jobs.text.paging import Order
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.reads import job_details, job_lists, submission_progress
+from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import EventOutcome, EventRequest
 
@@ -240,10 +241,8 @@ class Client:
         """
         if isinstance(where, str):
             where = parse_condition(where, datetime.now(UTC))
-        wanted = job_lists.JobListFilter(
-            where=where, readings=self._readings(where), order=order, limit=limit
-        )
-        return self._ledger.transact(lambda tx: job_lists.page(tx, wanted, page))
+        wanted = JobFilter(where=where, readings=readings_for(where, self._definitions))
+        return self._ledger.transact(lambda tx: job_lists.page(tx, wanted, page, order=order, limit=limit))
 
     def wait(
         self, submission: str, *, timeout_s: float | None = None
@@ -259,13 +258,6 @@ class Client:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"Submission {submission} is still {status.state}.")
             time.sleep(LOOK_EVERY_S)
-
-    def _readings(self, where: Condition | None) -> KeyReadings | None:
-        """Return the definitions' readings of keys if the condition needs them. Other conditions work without
-        definitions, and with faulty ones."""
-        if where is None or self._definitions is None or not needs_definitions(where):
-            return None
-        return key_readings(self._definitions())
 
     def _cancel(self, cancel: Callable[[Tx], list[int] | None]) -> list[int] | None:
         """Return the ended jobs. Their children are notified, and other jobs of their pools may start."""

@@ -1,11 +1,12 @@
 """Reading of an app's keys without its definition."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from sluice.jobs.model.app import App
+from sluice.jobs.text.filters import Condition, needs_definitions
 
 
 class KeyReading(Struct, frozen=True, kw_only=True):
@@ -38,3 +39,13 @@ KeyReadings: TypeAlias = Mapping[str, KeyReading]
 
 def key_readings(apps: Mapping[str, App]) -> KeyReadings:
     return {name: KeyReading.of(app) for name, app in apps.items()}
+
+
+def readings_for(
+    where: Condition | None, definitions: Callable[[], Mapping[str, App]] | None
+) -> KeyReadings | None:
+    """Return the readings that a condition needs. None if it needs none, so that it works with faulty definitions, or
+    if there are no definitions."""
+    if where is None or definitions is None or not needs_definitions(where):
+        return None
+    return key_readings(definitions())

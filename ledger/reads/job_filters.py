@@ -1,12 +1,13 @@
-"""Conditions on jobs as SQL expressions.
+"""Filters of jobs as SQL expressions.
 
-A condition (``jobs.text.filters``) is translated into an SQL expression over ``job`` that is true or false, and never
-null (``clause``). All user input is passed as parameters, including the names of inputs. Only Sluice's own constants
-are spelled out: columns, operators, and states. States must be, because otherwise no partial index on states could be
-used.
+A filter, with its condition (``jobs.text.filters``), is translated into an SQL expression over ``job`` that is true or
+false, and never null (``clause``). All user input is passed as parameters, including the names of inputs. Only Sluice's
+own constants are spelled out: columns, operators, and the states of a condition. These must be, because otherwise no
+partial index on states could be used.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,19 @@ from sluice.jobs.text.filters import (
     comparisons,
 )
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
+from sluice.ledger.managed_tasks import UNCOLLECTED
+
+# A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
+_SELECTED = f"""
+(%(app)s::text IS NULL OR job.app = %(app)s)
+AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
+AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
+AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
+AND (%(submission)s::text IS NULL OR job.id IN (
+    SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
+    WHERE submission.id = %(submission)s))
+AND (NOT %(uncollected)s OR {UNCOLLECTED})
+"""
 
 #: Column and type of each field; values are compared by this type. Texts are ordered by their characters, independent
 #: of the collation of the database.
@@ -55,6 +69,20 @@ _HAS_ENDED = _in_states(TERMINAL)
 _LIVES = _in_states(LIVE)
 
 
+class JobFilter(Struct, frozen=True, kw_only=True):
+    """Selection of jobs. None, or no states, does not restrict. ``key`` is a prefix of the keys. ``readings`` are
+    needed for the condition ``where``, and exist as far as definitions are available."""
+
+    app: str | None = None
+    states: tuple[State, ...] = ()
+    key: str | None = None
+    submission: str | None = None
+    since: datetime | None = None
+    uncollected: bool = False
+    where: Condition | None = None
+    readings: KeyReadings | None = None
+
+
 class Clause(Struct, frozen=True):
     """Expression over ``job``, and its parameters by name."""
 
@@ -62,12 +90,22 @@ class Clause(Struct, frozen=True):
     params: Mapping[str, object]
 
 
-def clause(condition: Condition, readings: KeyReadings | None) -> Clause:
-    """Return the SQL of a condition. BadRequest if the condition is too large, or if it needs definitions and
-    ``readings`` is None."""
-    comparisons(condition)
-    writing = _Writing(readings)
-    return Clause(writing.sql(condition), writing.params)
+def clause(wanted: JobFilter) -> Clause:
+    """Return the SQL of a filter. BadRequest if its condition is too large, or if it needs definitions and there are no
+    ``readings``."""
+    writing = _Writing(wanted.readings)
+    given = {
+        "app": wanted.app,
+        "states": [str(state) for state in wanted.states] or None,
+        "key": wanted.key,
+        "submission": wanted.submission,
+        "since": wanted.since,
+        "uncollected": wanted.uncollected,
+    }
+    if wanted.where is None:
+        return Clause(f"({_SELECTED})", given)
+    comparisons(wanted.where)
+    return Clause(f"({_SELECTED} AND {writing.sql(wanted.where)})", given | writing.params)
 
 
 class _Writing:

@@ -1,8 +1,14 @@
-"""Lists of jobs by filter: the first of the jobs, or all of them page by page.
+"""Lists of jobs by filter, page by page.
+
+In the order of a time (``jobs``, ``page``), pages are full and have the total number. No index has these times, so all
+jobs of the filter's apps and states are read. Along an index (``search``), the newest jobs come first, or jobs with a
+prefix by their keys, or the newest jobs of a submission. Such a page reads a limited number of jobs, however many
+exist. It may be short or empty although more follow: then ``next`` is set.
 
 Invariant of pages: a caller that reads all pages sees each job that existed at the beginning exactly once. That holds
 however many jobs have the same time, and however many are added in between. In order of ``changed``, a job that changes
-in between moves: in ascending order it is seen again, in descending order it may be missed.
+in between moves: in ascending order it is seen again, in descending order it may be missed. In a search, such a job may
+be seen in its old or its new state. It may be missed if it entered a requested state in a part that was already read.
 
 Race: a job gets its time when it is written, and becomes visible when that is committed, possibly after a job with a
 later time. In ascending order, a reader that has passed the later job would never see it. So such a page ends before
@@ -12,31 +18,31 @@ has a later time, and is on the next page.
 
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.key_fields import KeyReadings
 from sluice.jobs.keys.partitions import ends_of
 from sluice.jobs.states import State
-from sluice.jobs.text.filters import Condition
-from sluice.jobs.text.paging import PAGE_MAX, Order, OrderBy, PagePosition, read_token, write_token
+from sluice.jobs.text.paging import (
+    ID_MAX,
+    PAGE_MAX,
+    BadToken,
+    Order,
+    OrderBy,
+    PagePosition,
+    decode,
+    encode,
+    read_token,
+    write_token,
+)
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.managed_tasks import UNCOLLECTED
-from sluice.ledger.reads.job_filters import Clause, clause
+from sluice.ledger.reads.job_filters import Clause, JobFilter, clause
+from sluice.ledger.stats.state_counts import SIDES
 
-LISTED = f"""
+_LISTED = f"""
 job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,
 job.paused AND job.state = '{State.WAITING}' AS paused, job.output_table, {UNCOLLECTED} AS uncollected, job.archived_at
-"""
-# A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
-_WANTED = f"""
-(%(app)s::text IS NULL OR job.app = %(app)s)
-AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
-AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
-AND (%(submission)s::text IS NULL OR job.id IN (
-    SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
-    WHERE submission.id = %(submission)s))
-AND (NOT %(uncollected)s OR {UNCOLLECTED})
 """
 _TIMES = {OrderBy.CREATED: "job.created_at", OrderBy.CHANGED: "job.changed_at"}
 # A writing transaction has locked something before it takes the time of anything, so it has a transaction number by
@@ -46,7 +52,33 @@ SELECT least(statement_timestamp(), min(xact_start)) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' AND backend_xid IS NOT NULL
   AND pid <> pg_backend_pid()
 """
-_ALL = Clause("true", {})
+
+#: Maximum number of jobs that are read for one page of a search by key or submission.
+SCANNED_MAX = 5000
+#: Largest page of a search, in jobs.
+SEARCH_PAGE_MAX = 500
+
+# The newest of each app and state, by the index on these; then the newest of all.
+_NEWEST = f"""
+SELECT job.* FROM (
+    SELECT DISTINCT app, state FROM ({SIDES}) side
+    WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))) kind
+CROSS JOIN LATERAL (
+    SELECT * FROM job WHERE job.app = kind.app AND job.state = kind.state AND job.id + 0 < %(id)s::bigint
+    ORDER BY job.id + 0 DESC LIMIT %(scanned)s) job
+ORDER BY job.id DESC LIMIT %(scanned)s
+"""
+_BY_KEY = """
+SELECT job.* FROM job
+WHERE job.key COLLATE "C" LIKE %(pattern)s AND (job.key COLLATE "C", job.id) > (%(from)s::text, %(id)s::bigint)
+ORDER BY job.key COLLATE "C", job.id LIMIT %(scanned)s
+"""
+_OF_SUBMISSION = """
+SELECT job.* FROM submission_job JOIN job ON job.id = submission_job.job
+WHERE submission_job.submission = (SELECT number FROM submission WHERE submission.id = %(requested_by)s)
+  AND submission_job.job < %(id)s::bigint
+ORDER BY submission_job.job DESC LIMIT %(scanned)s
+"""
 
 
 class ListedJob(Struct, frozen=True, kw_only=True):
@@ -72,21 +104,6 @@ class ListedJob(Struct, frozen=True, kw_only=True):
         return ends_of(self.key) if self.output_table is not None else None
 
 
-class JobListFilter(Struct, frozen=True, kw_only=True):
-    """Selection of jobs. None, or no states, does not restrict. ``readings`` are needed for the condition ``where``,
-    and exist as far as definitions are available."""
-
-    app: str | None = None
-    states: tuple[State, ...] = ()
-    submission: str | None = None
-    since: datetime | None = None
-    uncollected: bool = False
-    where: Condition | None = None
-    readings: KeyReadings | None = None
-    order: Order = Order()
-    limit: int = 100
-
-
 class JobPage(Struct, frozen=True, kw_only=True):
     """Some jobs in order, the total number on all pages, and the token of the next page. In ascending order there is
     always a next page, for future jobs. In descending order, None means that this was the last page."""
@@ -96,27 +113,59 @@ class JobPage(Struct, frozen=True, kw_only=True):
     next: str | None
 
 
-def jobs(tx: Tx, wanted: JobListFilter) -> list[ListedJob]:
+class FoundJobs(Struct, frozen=True, kw_only=True):
+    """Page of a search. ``next`` is the token of the next page; None if this was the last."""
+
+    jobs: list[ListedJob]
+    next: str | None
+
+
+def jobs(tx: Tx, wanted: JobFilter, *, order: Order, limit: int) -> list[ListedJob]:
     """Return the first of the selected jobs."""
-    return _listed(tx, wanted, _where(wanted), PagePosition())
+    return _listed(tx, clause(wanted), PagePosition(), order=order, limit=limit)
 
 
-def page(tx: Tx, wanted: JobListFilter, token: str | None) -> JobPage:
+def page(tx: Tx, wanted: JobFilter, token: str | None, *, order: Order, limit: int) -> JobPage:
     """Return the page that a token leads to, or the first page. BadRequest for an invalid token or page size."""
-    if not 0 < wanted.limit <= PAGE_MAX:
-        raise BadRequest(
-            f"A page has 1 to {PAGE_MAX} jobs, and not {wanted.limit}.", advice="Read several pages."
-        )
-    place = PagePosition() if token is None else read_token(token, wanted.order)
-    where = _where(wanted)
+    _require_size(limit, PAGE_MAX)
+    place = PagePosition() if token is None else read_token(token, order)
+    selected = clause(wanted)
     # This is read before the jobs, so that jobs of the transactions found here are held back.
-    settled = tx.column(_SETTLED)[0] if _is_tailed(tx, wanted.order) else None
-    found = _listed(tx, wanted, where, place, settled)
-    total = tx.column(f"SELECT count(*) FROM job WHERE {_WANTED} AND {where.sql}", **_given(wanted, where))
-    is_over = wanted.order.descending and len(found) < wanted.limit
+    settled = tx.column(_SETTLED)[0] if _is_tailed(tx, order) else None
+    found = _listed(tx, selected, place, order=order, limit=limit, settled=settled)
+    total = tx.column(f"SELECT count(*) FROM job WHERE {selected.sql}", **selected.params)
+    is_over = order.descending and len(found) < limit
     last = found[-1] if found else None
-    at = place if last is None else PagePosition(_time(last, wanted.order), last.id)
-    return JobPage(jobs=found, total=total[0], next=None if is_over else write_token(wanted.order, at))
+    at = place if last is None else PagePosition(_time(last, order), last.id)
+    return JobPage(jobs=found, total=total[0], next=None if is_over else write_token(order, at))
+
+
+def search(tx: Tx, wanted: JobFilter, token: str | None = None, *, limit: int = 50) -> FoundJobs:
+    """Return the page that a token leads to, or the first page. BadRequest for a token of another list, or an invalid
+    page size."""
+    _require_size(limit, SEARCH_PAGE_MAX)
+    scan = _scan_for(wanted, limit)
+    after = _read(token, by_key=scan.by_key) if token else _before_all(by_key=scan.by_key)
+    # The scan finds the jobs of the submission.
+    fits = clause(structs.replace(wanted, submission=None))
+    given = {
+        "requested_by": wanted.submission,
+        "pattern": _literally(wanted.key or "") + "%",
+        "from": after.key,
+        "id": after.id,
+        "limit": limit,
+        "scanned": scan.jobs_max,
+    }
+    found = tx.structs(_Found, _searched(scan, fits), **fits.params, **given)
+    fitting = [each for each in found if each.fits][:limit]
+    last = fitting[-1] if len(fitting) == limit else found[-1] if found else None
+    is_all = last is None or last.nth == last.scanned < scan.jobs_max
+    return FoundJobs(jobs=[*fitting], next=None if last is None or is_all else _token(last, scan))
+
+
+def _require_size(limit: int, most: int) -> None:
+    if not 0 < limit <= most:
+        raise BadRequest(f"A page has 1 to {most} jobs, and not {limit}.", advice="Read several pages.")
 
 
 def _is_tailed(tx: Tx, order: Order) -> bool:
@@ -126,34 +175,99 @@ def _is_tailed(tx: Tx, order: Order) -> bool:
 
 
 def _listed(
-    tx: Tx, wanted: JobListFilter, where: Clause, place: PagePosition, settled: datetime | None = None
+    tx: Tx,
+    selected: Clause,
+    place: PagePosition,
+    *,
+    order: Order,
+    limit: int,
+    settled: datetime | None = None,
 ) -> list[ListedJob]:
-    time, direction = _TIMES[wanted.order.by], "DESC" if wanted.order.descending else "ASC"
-    behind = f"({time}, job.id) {'<' if wanted.order.descending else '>'} (%(at)s::timestamptz, %(behind)s::bigint)"
+    time, direction = _TIMES[order.by], "DESC" if order.descending else "ASC"
+    behind = f"({time}, job.id) {'<' if order.descending else '>'} (%(at)s::timestamptz, %(behind)s::bigint)"
     sql = f"""
-    SELECT {LISTED} FROM job WHERE {_WANTED} AND {where.sql}
+    SELECT {_LISTED} FROM job WHERE {selected.sql}
       AND {"true" if place.at is None else behind}
       AND {"true" if settled is None else f"{time} < %(settled)s::timestamptz"}
     ORDER BY {time} {direction}, job.id {direction} LIMIT %(limit)s
     """
-    given = _given(wanted, where) | {"at": place.at, "behind": place.id, "settled": settled}
-    return tx.structs(ListedJob, sql, **given, limit=wanted.limit)
-
-
-def _where(wanted: JobListFilter) -> Clause:
-    return _ALL if wanted.where is None else clause(wanted.where, wanted.readings)
-
-
-def _given(wanted: JobListFilter, where: Clause) -> dict[str, object]:
-    return {
-        "app": wanted.app,
-        "states": [str(state) for state in wanted.states] or None,
-        "submission": wanted.submission,
-        "since": wanted.since,
-        "uncollected": wanted.uncollected,
-        **where.params,
-    }
+    given = {"at": place.at, "behind": place.id, "settled": settled, "limit": limit}
+    return tx.structs(ListedJob, sql, **selected.params, **given)
 
 
 def _time(job: ListedJob, order: Order) -> datetime:
     return job.created_at if order.by is OrderBy.CREATED else job.changed_at
+
+
+class _Found(ListedJob, frozen=True, kw_only=True):
+    """Job that was read. ``nth`` is its place among the ``scanned`` jobs."""
+
+    fits: bool
+    nth: int
+    scanned: int
+
+
+class _Scan(Struct, frozen=True, kw_only=True):
+    """Query for the jobs to read for a page, in the order of an index, and their maximum number."""
+
+    sql: str
+    by_key: bool = False
+    jobs_max: int = SCANNED_MAX
+
+
+class _Place(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Job after which the next page begins: by key and id, or by id alone."""
+
+    key: str | None
+    id: int
+
+
+def _scan_for(wanted: JobFilter, limit: int) -> _Scan:
+    """Return the scan for a filter. If all jobs that it reads fit, one more than the page holds shows that more
+    exist."""
+    if wanted.submission is not None:
+        return _Scan(sql=_OF_SUBMISSION)
+    if wanted.key:
+        return _Scan(sql=_BY_KEY, by_key=True)
+    all_fit = wanted == JobFilter(app=wanted.app, states=wanted.states)
+    return _Scan(sql=_NEWEST, jobs_max=1 + (limit if all_fit else SEARCH_PAGE_MAX))
+
+
+def _searched(scan: _Scan, fits: Clause) -> str:
+    order = 'job.key COLLATE "C", job.id' if scan.by_key else "job.id DESC"
+    return f"""
+    WITH job AS MATERIALIZED ({scan.sql}), seen AS (
+        SELECT {_LISTED}, {fits.sql} AS fits, row_number() OVER (ORDER BY {order}) AS nth, count(*) OVER () AS scanned
+        FROM job
+    ), placed AS (SELECT *, count(*) FILTER (WHERE fits) OVER (ORDER BY nth) AS fitting FROM seen)
+    SELECT * FROM placed WHERE fits AND fitting <= %(limit)s OR nth = scanned ORDER BY nth
+    """
+
+
+def _literally(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _before_all(*, by_key: bool) -> _Place:
+    return _Place("", 0) if by_key else _Place(None, ID_MAX)
+
+
+def _token(last: ListedJob, scan: _Scan) -> str:
+    return encode(_Place(last.key if scan.by_key else None, last.id))
+
+
+def _read(text: str, *, by_key: bool) -> _Place:
+    try:
+        token = decode(text, _Place)
+    except BadToken:
+        token = None
+    if (
+        token is None
+        or (token.key is not None) != by_key
+        or not 0 <= token.id <= ID_MAX
+        or "\x00" in (token.key or "")
+    ):
+        raise BadRequest(
+            "The page token leads to no page of this list.", advice="Begin with the first page again."
+        )
+    return token

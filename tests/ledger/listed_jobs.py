@@ -23,6 +23,8 @@ FROM unnest(%(app)s::text[], %(key)s::text[], %(state)s::text[], %(round)s::int[
             %(kwargs)s::text[], %(created_at)s::timestamptz[], %(changed_at)s::timestamptz[])
      AS new (app, key, state, round, priority, kwargs, created_at, changed_at)
 """
+# A search knows from the counts which apps have jobs in which states.
+_COUNT = "INSERT INTO state_count (app, state, jobs, entered) SELECT app, state, count(*), 1 FROM job GROUP BY 1, 2"
 _COLUMNS = ("app", "key", "state", "round", "priority", "kwargs", "created_at", "changed_at")
 
 
@@ -51,6 +53,7 @@ def there(world: World, jobs: Iterable[There]) -> Iterator[Tx]:
     ]
     with world.ledger.begin() as tx, tx.connection.transaction(force_rollback=True):
         tx.write(_INSERT, **arrays(rows, *_COLUMNS), running=str(State.RUNNING), worker=uuid4())
+        tx.write(_COUNT)
         yield tx
 
 

@@ -1,9 +1,11 @@
 """Helpers that read and archive the outcomes of uncollected jobs."""
 
 from sluice.jobs.states import State
+from sluice.jobs.text.paging import Order
 from sluice.ledger import managed_tasks
 from sluice.ledger.managed_tasks import Finished
 from sluice.ledger.reads import job_lists
+from sluice.ledger.reads.job_filters import JobFilter
 from tests.world import World
 
 PAGE = 100
@@ -23,8 +25,11 @@ def keys(found: list[Finished]) -> list[str]:
 
 
 def uncollected(world: World) -> set[str]:
-    wanted = job_lists.JobListFilter(uncollected=True)
-    return {each.key for each in world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted))}
+    wanted = JobFilter(uncollected=True)
+    return {
+        each.key
+        for each in world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted, order=Order(), limit=100))
+    }
 
 
 def one_done(world: World) -> Finished:

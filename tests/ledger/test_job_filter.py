@@ -9,8 +9,9 @@ from sluice.jobs.keys.key_fields import key_readings
 from sluice.jobs.states import State
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import And, Compare, Condition, Field, Input, Not, Operator, Or
+from sluice.jobs.text.paging import Order
 from sluice.ledger.reads import job_lists
-from sluice.ledger.reads.job_lists import JobListFilter
+from sluice.ledger.reads.job_filters import JobFilter
 from tests.ledger.listed_jobs import DAY, There, there
 from tests.world import World, catalogue_of
 
@@ -145,16 +146,18 @@ def test_an_empty_conjunction_finds_all_jobs_and_an_empty_disjunction_none(world
 def test_without_definitions_inputs_are_only_kwargs_and_types_are_unknown(world: World) -> None:
     with there(world, TIMED) as tx:
         where = Compare(Input(("city",)), Operator.UNEQUAL, "oslo")
-        assert [job.app for job in job_lists.jobs(tx, JobListFilter(where=where))] == ["gone"]
-        by_type = JobListFilter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
+        assert [job.app for job in job_lists.search(tx, JobFilter(where=where)).jobs] == ["gone"]
+        by_type = JobFilter(where=Compare(Field.TYPE, Operator.EQUAL, "bash"))
         with pytest.raises(BadRequest, match="known only from its definition"):
-            job_lists.jobs(tx, by_type)
+            job_lists.search(tx, by_type)
 
 
 def _found(world: World, where: Condition) -> set[str]:
     named = {(job.app, job.key): name for job, name in zip(TIMED, NAMES, strict=True)}
     with there(world, TIMED) as tx:
-        wanted = JobListFilter(where=where, readings=READINGS)
-        found = job_lists.jobs(tx, wanted)
-        assert job_lists.page(tx, wanted, None).total == len(found)
-        return {named[job.app, job.key] for job in found}
+        wanted = JobFilter(where=where, readings=READINGS)
+        found = job_lists.page(tx, wanted, None, order=Order(), limit=100)
+        assert found.total == len(found.jobs)
+        ids = {job.id for job in found.jobs}
+        assert {job.id for job in job_lists.search(tx, wanted).jobs} == ids
+        return {named[job.app, job.key] for job in found.jobs}

@@ -25,8 +25,9 @@ from sluice.jobs.text.filters import (
     Operator,
     Or,
 )
+from sluice.jobs.text.paging import Order
 from sluice.ledger.reads import job_lists
-from sluice.ledger.reads.job_lists import JobListFilter
+from sluice.ledger.reads.job_filters import JobFilter
 from tests.ledger.listed_jobs import DAY, There, there
 from tests.world import World, catalogue_of
 
@@ -116,11 +117,10 @@ def test_the_ledger_finds_exactly_the_jobs_that_match_a_condition(
     readings = key_readings(CATALOGUE)
     with there(world, jobs) as tx:
         for where in conditions:
-            found = {
-                (job.app, job.key)
-                for job in job_lists.jobs(tx, JobListFilter(where=where, readings=readings))
-            }
-            assert found == {(job.app, job.key) for job in jobs if is_true(where, job, CATALOGUE)}, where
+            wanted = JobFilter(where=where, readings=readings)
+            found = job_lists.jobs(tx, wanted, order=Order(), limit=100)
+            matching = {(job.app, job.key) for job in jobs if is_true(where, job, CATALOGUE)}
+            assert {(job.app, job.key) for job in found} == matching, where
 
 
 def is_true(where: Condition, job: There, catalogue: Catalogue) -> bool:

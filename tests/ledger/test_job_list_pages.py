@@ -11,7 +11,8 @@ from sluice.jobs.text.filters import Compare, Condition, Field, Operator
 from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import job_lists
-from sluice.ledger.reads.job_lists import JobListFilter, JobPage
+from sluice.ledger.reads.job_filters import JobFilter
+from sluice.ledger.reads.job_lists import JobPage
 from tests.ledger.listed_jobs import DAY, There, there
 from tests.world import World
 
@@ -89,10 +90,9 @@ def test_a_job_that_changes_is_listed_again_in_the_order_of_changes(world: World
 
 def test_a_token_works_although_its_job_was_deleted(world: World) -> None:
     with there(world, [There(key=str(n)) for n in range(3)]) as tx:
-        wanted = JobListFilter(order=CREATED, limit=2)
-        token = job_lists.page(tx, wanted, None).next
+        token = job_lists.page(tx, JobFilter(), None, order=CREATED, limit=2).next
         tx.write("DELETE FROM job WHERE key = '1'")
-        assert _keys(job_lists.page(tx, wanted, token)) == ["2"]
+        assert _keys(job_lists.page(tx, JobFilter(), token, order=CREATED, limit=2)) == ["2"]
 
 
 def test_the_condition_applies_to_the_pages_and_to_their_total(world: World) -> None:
@@ -108,11 +108,11 @@ def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None
 
     If the later job were listed first, no following page would contain it.
     """
-    wanted = JobListFilter(app="late", order=CREATED)
+    wanted = JobFilter(app="late")
     with closing(Ledger(world.url, connections=3)) as ledger:
 
         def page(token: str | None = None) -> JobPage:
-            return ledger.transact(lambda tx: job_lists.page(tx, wanted, token))
+            return ledger.transact(lambda tx: job_lists.page(tx, wanted, token, order=CREATED, limit=100))
 
         try:
             with ledger.begin() as slow:
@@ -127,17 +127,16 @@ def test_an_uncommitted_job_holds_back_jobs_that_are_later(world: World) -> None
 
 def _pages(tx: Tx, order: Order, size: int, where: Condition | None = None) -> Iterator[JobPage]:
     """Yield pages until there is no next one, or the page is empty."""
-    wanted = JobListFilter(order=order, limit=size, where=where)
-    page = job_lists.page(tx, wanted, None)
+    wanted = JobFilter(where=where)
+    page = job_lists.page(tx, wanted, None, order=order, limit=size)
     yield page
     while page.jobs and page.next is not None:
-        page = job_lists.page(tx, wanted, page.next)
+        page = job_lists.page(tx, wanted, page.next, order=order, limit=size)
         yield page
 
 
 def _page(world: World, order: Order, size: int, token: str | None = None) -> JobPage:
-    wanted = JobListFilter(order=order, limit=size)
-    return world.ledger.transact(lambda tx: job_lists.page(tx, wanted, token))
+    return world.ledger.transact(lambda tx: job_lists.page(tx, JobFilter(), token, order=order, limit=size))
 
 
 def _keys(page: JobPage) -> list[str]:

@@ -3,15 +3,17 @@
 import random
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
+from sluice.jobs.text.filters import Compare, Field, Operator
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from sluice.ledger.reads import job_search
-from sluice.ledger.reads.job_search import JobSearch
+from sluice.ledger.reads import job_lists
+from sluice.ledger.reads.job_filters import JobFilter
 from tests.world import World
 
 _MANY = """
@@ -24,21 +26,22 @@ _LOGGED = """
 INSERT INTO transition (job, at, source, target, verb, by, round, claim)
 SELECT id, now(), 'executed', state, 'succeed', 'planner', 0, 1 FROM job
 """
+FAILED = Compare(Field.STATE, Operator.EQUAL, "failed")
 _TOUCHED = """
 SELECT coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relid = 'job'::regclass
 """
 
 
-def look(world: World, token: str | None = None, **wanted: object) -> job_search.FoundJobs:
-    return world.ledger.transact(lambda tx: job_search.page(tx, JobSearch(**wanted), token))
+def look(world: World, token: str | None = None, *, limit: int = 50, **wanted: object) -> job_lists.FoundJobs:
+    return world.ledger.transact(lambda tx: job_lists.search(tx, JobFilter(**wanted), token, limit=limit))
 
 
-def all_of(world: World, **wanted: object) -> list[str]:
+def all_of(world: World, *, limit: int = 50, **wanted: object) -> list[str]:
     """Return the names of the jobs on all pages, in their order."""
-    page = look(world, **wanted)
+    page = look(world, limit=limit, **wanted)
     names = [f"{job.app}/{job.key}" for job in page.jobs]
     while page.next:
-        page = look(world, page.next, **wanted)
+        page = look(world, page.next, limit=limit, **wanted)
         names += [f"{job.app}/{job.key}" for job in page.jobs]
     return names
 
@@ -91,6 +94,18 @@ def test_jobs_are_found_by_the_submission_that_wants_them(world: World, limit: i
     assert all_of(world, submission="none", limit=limit) == []
 
 
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_a_search_takes_each_part_of_a_filter(shelf: World, limit: int) -> None:
+    late = Compare(Field.KEY, Operator.AT_LEAST, "8")
+    assert all_of(shelf, where=late, limit=limit) == ["c/9", "b/9", "a/9", "c/8", "b/8", "a/8"]
+    assert all_of(shelf, where=late, app="a", states=(State.SUCCEEDED,), limit=limit) == ["a/9"]
+    assert all_of(shelf, where=late, key="9", limit=limit) == ["a/9", "b/9", "c/9"]
+    assert all_of(shelf, where=late, submission="b8", limit=limit) == ["b/8"]
+    assert all_of(shelf, key="9", submission="b8", limit=limit) == []
+    assert all_of(shelf, since=shelf.now + timedelta(seconds=1), limit=limit) == []
+    assert all_of(shelf, uncollected=True, limit=limit) == []
+
+
 def test_pages_stay_complete_while_jobs_are_added(shelf: World) -> None:
     rng = random.Random(1)
     page = look(shelf, limit=5)
@@ -130,33 +145,38 @@ def fill(ledger: Ledger, each: int) -> None:
     ledger.transact(lambda tx: tx.write("ANALYZE job"))
 
 
-def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger) -> None:
+@pytest.mark.parametrize(
+    "wanted", [JobFilter(key="00", app="b", states=(State.FAILED,)), JobFilter(app="b", where=FAILED)]
+)
+def test_all_matching_jobs_are_found_if_few_of_many_match(ledger: Ledger, wanted: JobFilter) -> None:
     """A page reads a limited number of jobs. If fewer match than fit on it, it still leads to the next page."""
-    each = job_search.SCANNED_MAX // 2 + 100
+    each = job_lists.SCANNED_MAX // 2 + 100
     fill(ledger, each)
-    wanted = JobSearch(key="00", app="b", states=(State.FAILED,), limit=40)
-    pages = [ledger.transact(lambda tx: job_search.page(tx, wanted))]
+    pages = [ledger.transact(lambda tx: job_lists.search(tx, wanted, limit=40))]
     while token := pages[-1].next:
-        pages.append(ledger.transact(lambda tx, token=token: job_search.page(tx, wanted, token)))
-    assert 0 < len(pages[0].jobs) < wanted.limit
-    assert [job.key for page in pages for job in page.jobs] == [f"{n:07}_b" for n in range(7, each + 1, 100)]
+        pages.append(ledger.transact(lambda tx, token=token: job_lists.search(tx, wanted, token, limit=40)))
+    assert 0 < len(pages[0].jobs) < 40
+    found = [job.key for page in pages for job in page.jobs]
+    assert (found if wanted.key else found[::-1]) == [f"{n:07}_b" for n in range(7, each + 1, 100)]
 
 
 @pytest.mark.parametrize(
     ("wanted", "most"),
     [
-        (JobSearch(), 7 * 51),
-        (JobSearch(app="b"), 3 * 51),
-        (JobSearch(states=(State.FAILED,)), 4 * 51),
-        (JobSearch(key="0009"), job_search.SCANNED_MAX),
-        (JobSearch(key="0009", app="b", states=(State.FAILED,)), job_search.SCANNED_MAX),
+        (JobFilter(), 7 * 51),
+        (JobFilter(app="b"), 3 * 51),
+        (JobFilter(states=(State.FAILED,)), 4 * 51),
+        (JobFilter(where=FAILED), 7 * (job_lists.SEARCH_PAGE_MAX + 1)),
+        (JobFilter(key="0009"), job_lists.SCANNED_MAX),
+        (JobFilter(key="0009", app="b", states=(State.FAILED,)), job_lists.SCANNED_MAX),
+        (JobFilter(key="0009", app="b", where=FAILED), job_lists.SCANNED_MAX),
     ],
 )
-def test_no_page_reads_all_jobs(ledger: Ledger, wanted: JobSearch, most: int) -> None:
+def test_no_page_reads_all_jobs(ledger: Ledger, wanted: JobFilter, most: int) -> None:
     fill(ledger, 10_000)
     # In a session of its own, because a session reports its recent counts late.
     with closing(Ledger(ledger.url, connections=1)) as reader, reader.begin() as tx:
         for _ in range(3):
-            job_search.page(tx, wanted)
+            job_lists.search(tx, wanted)
         scans, fetched = tx.rows(_TOUCHED)[0]
     assert (scans, fetched <= 3 * most) == (0, True), f"{fetched} of 30,000 were fetched"

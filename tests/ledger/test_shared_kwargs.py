@@ -9,9 +9,10 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.jobs.text.filters import Compare, Input, Operator
+from sluice.jobs.text.paging import Order
 from sluice.ledger.job_graph.shared_kwargs import OWN_BYTES_MAX
 from sluice.ledger.reads import job_details, job_lists
-from sluice.ledger.reads.job_lists import JobListFilter
+from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.recovery.invariants import KWARGS_EXIST, breaches
 from sluice.ledger.retention import removal
 from sluice.ledger.retention.removal import Removed
@@ -94,8 +95,8 @@ def test_jobs_are_found_by_a_value_in_their_large_kwargs(world: World) -> None:
     world.apps("a")
     for key, kwargs in enumerate((LARGE, OTHER, {"place": {"region": "r2"}}, {})):
         world.submit("a", str(key), kwargs=kwargs)
-    wanted = JobListFilter(where=Compare(Input(("place", "region")), Operator.EQUAL, "r2"))
-    found = world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted))
+    wanted = JobFilter(where=Compare(Input(("place", "region")), Operator.EQUAL, "r2"))
+    found = world.ledger.transact(lambda tx: job_lists.jobs(tx, wanted, order=Order(), limit=100))
     assert sorted(job.key for job in found) == ["1", "2"]
 
 

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.ledger.reads import job_search
+from sluice.ledger.reads import job_lists
+from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.reads.job_lists import ListedJob
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
@@ -54,11 +55,9 @@ def overview(console: ConsoleContext, _: CallArguments[NoParameters, NoParameter
 
 def jobs(console: ConsoleContext, asked: CallArguments[Sought, NoParameters]) -> Jobs:
     query = asked.query
-    wanted = job_search.JobSearch(
-        app=query.app, states=query.state, key=query.key, submission=query.submission, limit=query.limit
-    )
+    wanted = JobFilter(app=query.app, states=query.state, key=query.key, submission=query.submission)
     try:
-        page = console.ask(lambda tx: job_search.page(tx, wanted, query.after))
+        page = console.ask(lambda tx: job_lists.search(tx, wanted, query.after, limit=query.limit))
     except BadRequest as error:
         raise Unreadable(error.what, advice=error.advice) from None
     return Jobs([_told(each) for each in page.jobs], page.next)

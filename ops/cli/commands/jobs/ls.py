@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from msgspec.structs import asdict
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.key_fields import KeyReadings, key_readings
+from sluice.jobs.keys.key_fields import KeyReadings, readings_for
 from sluice.jobs.states import State
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import Condition, needs_definitions
 from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_lists, submission_progress
+from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Table
@@ -64,7 +65,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
-    wanted = job_lists.JobListFilter(
+    wanted = JobFilter(
         app=options.of_app,
         states=tuple(State(word) for word in options.state or ()),
         submission=options.submission,
@@ -72,28 +73,31 @@ def run(context: CommandContext, options: Options) -> int:
         uncollected=options.uncollected,
         where=where,
         readings=_readings(context, where),
-        order=Order(by=OrderBy(options.order), descending=not options.ascending),
-        limit=min(max(options.limit, 0), LIMIT_MAX),
     )
-    return _list(context, wanted) if options.page is None else _turn(context, wanted, options.page)
+    order = Order(by=OrderBy(options.order), descending=not options.ascending)
+    limit = min(max(options.limit, 0), LIMIT_MAX)
+    if options.page is None:
+        return _list(context, wanted, order, limit)
+    return _turn(context, wanted, order, limit, None if options.page == FIRST else options.page)
 
 
-def _list(context: CommandContext, wanted: job_lists.JobListFilter) -> int:
-    found = Installation(context).ask(lambda tx: job_lists.jobs(_known(tx, wanted), wanted))
-    context.output.answer([_document(job) for job in found], _table(found, wanted.order))
-    if found and len(found) == wanted.limit:
-        context.output.note(
-            Paragraph(f"There may be more; --limit shows more than {wanted.limit}.", "bright_black")
-        )
+def _list(context: CommandContext, wanted: JobFilter, order: Order, limit: int) -> int:
+    found = Installation(context).ask(
+        lambda tx: job_lists.jobs(_known(tx, wanted), wanted, order=order, limit=limit)
+    )
+    context.output.answer([_document(job) for job in found], _table(found, order))
+    if found and len(found) == limit:
+        context.output.note(Paragraph(f"There may be more; --limit shows more than {limit}.", "bright_black"))
     return DONE
 
 
-def _turn(context: CommandContext, wanted: job_lists.JobListFilter, token: str) -> int:
+def _turn(context: CommandContext, wanted: JobFilter, order: Order, limit: int, token: str | None) -> int:
     """Show one page."""
-    asked = None if token == FIRST else token
-    found = Installation(context).ask(lambda tx: job_lists.page(_known(tx, wanted), wanted, asked))
+    found = Installation(context).ask(
+        lambda tx: job_lists.page(_known(tx, wanted), wanted, token, order=order, limit=limit)
+    )
     document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
-    context.output.answer(document, _table(found.jobs, wanted.order))
+    context.output.answer(document, _table(found.jobs, order))
     if not context.output.as_json:
         rest = "" if found.next is None else f" The next page: --page {found.next}"
         context.output.note(Paragraph(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
@@ -101,16 +105,13 @@ def _turn(context: CommandContext, wanted: job_lists.JobListFilter, token: str) 
 
 
 def _readings(context: CommandContext, where: Condition | None) -> KeyReadings | None:
-    """Return the readings of keys by the definitions. None if the condition does not need them, or if no definitions
-    were given.
-    """
-    if where is None or not needs_definitions(where):
-        return None
+    """Return the readings of keys that the condition needs. If no definitions were given, note that there are none."""
     if context.settings.apps:
-        return key_readings(context.catalogue)
-    context.output.note(
-        Paragraph("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
-    )
+        return readings_for(where, lambda: context.catalogue)
+    if where is not None and needs_definitions(where):
+        context.output.note(
+            Paragraph("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
+        )
     return None
 
 
@@ -142,7 +143,7 @@ def _state(job: job_lists.ListedJob) -> str:
     return f"{job.state}, paused" if job.paused else job.state
 
 
-def _known(tx: Tx, wanted: job_lists.JobListFilter) -> Tx:
+def _known(tx: Tx, wanted: JobFilter) -> Tx:
     """Return the transaction. BadRequest if the submission in the filter does not exist."""
     if wanted.submission is not None and submission_progress.status(tx, wanted.submission) is None:
         raise BadRequest(
