@@ -1,6 +1,7 @@
 """Read calls of the console by HTTP, on a ledger with data of every kind."""
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
@@ -216,6 +217,16 @@ def test_jobs_are_found_by_filters_and_pages(caller: Caller) -> None:
     more = caller.reads(f"/api/jobs?app=fetch&state=succeeded&limit=1&after={found['next']}")
     assert {each["key"] for each in [*found["jobs"], *more["jobs"]]} == {"20261120_graz", "20261120_oslo"}
     assert names(caller.reads("/api/jobs?key=4")["jobs"], "key") == ["41"]
+
+
+def test_jobs_are_found_by_a_condition_with_and_without_other_filters(caller: Caller) -> None:
+    where = "where=" + quote("ended > 1d and inputs.shop in (graz, oslo)")
+    found = caller.reads(f"/api/jobs?{where}")
+    assert set(names(found["jobs"], "key")) == {"20261120_graz", "20261120_oslo"}
+    assert names(caller.reads(f"/api/jobs?{where}&key=20261120_g")["jobs"], "key") == ["20261120_graz"]
+    refused = caller.gets("/api/jobs?where=" + quote("state = faild"))
+    assert refused.status == 400
+    assert "'faild' is no state" in refused.document["detail"]
     assert caller.gets("/api/jobs?after=elsewhere").status == 400
 
 

@@ -1,12 +1,14 @@
 """Overview of the installation, and search for jobs."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.states import State
+from sluice.jobs.text.filter_parser import parse_condition
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.reads.job_lists import ListedJob
@@ -18,12 +20,15 @@ from sluice.ops.observe.overview.page import Overview
 
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Search for jobs. ``key`` is the beginning of their keys; ``after`` is the ``next`` of the previous page."""
+    """Search for jobs. ``key`` is the beginning of their keys, and ``where`` a condition like that of ``sluice ls``.
+    ``after`` is the ``next`` of the previous page.
+    """
 
     app: str | None = None
     state: tuple[State, ...] = ()
     key: str | None = None
     submission: str | None = None
+    where: str | None = None
     after: str | None = None
     limit: Limit = 50
 
@@ -55,12 +60,25 @@ def overview(console: ConsoleContext, _: CallArguments[NoParameters, NoParameter
 
 def jobs(console: ConsoleContext, asked: CallArguments[Sought, NoParameters]) -> Jobs:
     query = asked.query
-    wanted = JobFilter(app=query.app, states=query.state, key=query.key, submission=query.submission)
     try:
+        wanted = _wanted(console, query)
         page = console.ask(lambda tx: job_lists.search(tx, wanted, query.after, limit=query.limit))
     except BadRequest as error:
         raise Unreadable(error.what, advice=error.advice) from None
     return Jobs([_told(each) for each in page.jobs], page.next)
+
+
+def _wanted(console: ConsoleContext, query: Sought) -> JobFilter:
+    where = None if query.where is None else parse_condition(query.where, datetime.now(UTC))
+    definitions = (lambda: console.catalogue) if console.has_definitions else None
+    return JobFilter(
+        app=query.app,
+        states=query.state,
+        key=query.key,
+        submission=query.submission,
+        where=where,
+        readings=readings_for(where, definitions),
+    )
 
 
 def _told(job: ListedJob) -> Found:
