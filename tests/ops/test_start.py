@@ -20,6 +20,7 @@ SLOW = {
     "psycopg",
     "redis",
     "rich",
+    "shtab",
     "sqlalchemy",
     "yaml",
 }

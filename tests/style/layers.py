@@ -53,6 +53,7 @@ THIRD_PARTIES = {
     "pyspark": {"jobs"},
     "redis": {"broker"},
     "rich": {"ops"},
+    "shtab": {"ops"},
     "sqlalchemy": {"ledger"},
     "yaml": {"jobs"},
 }
