@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sluice.jobs.model.dependency import Gate, Need
+from sluice.jobs.model.dependency import Gate
 from sluice.jobs.model.freshness import is_fresh
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs
 from sluice.ops.documents import age_texts
+from sluice.planner.preview.critical_path import critical_path
 from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.preview import Preview
 
@@ -20,6 +21,10 @@ from sluice.planner.preview.preview import Preview
 def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
     """Return the plan as plain data for JSON. ``jobs`` would run, in this order. ``satisfied`` jobs need not run.
     ``waits_for`` jobs are requested already and run in any case. ``errors`` are jobs that cannot run.
+
+    ``estimated_s`` is the sum of the expected run times, if the run times of all apps are known. ``critical_path`` is
+    the longest chain of jobs: by expected run time, or by number of jobs if a run time is unknown. ``widest_level`` is
+    the number of jobs that start together if all jobs take equally long.
     """
     telling = _Telling(found, now)
     new = telling.with_fate(Forecast.NEW)
@@ -29,8 +34,15 @@ def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) 
         "waits_for": [telling.awaited(job) for job in telling.with_fate(Forecast.UNDER_WAY)],
         "errors": [telling.told(job, "what") for job in telling.with_fate(Forecast.LOST)],
     }
-    if new and all(job.name.app in paces_s for job in new):
+    if not new:
+        return document
+    is_timed = all(job.name.app in paces_s for job in new)
+    path = critical_path(found, paces_s if is_timed else None)
+    document["critical_path"] = {"jobs": [telling.reference(name) for name in path.jobs]}
+    document["widest_level"] = path.widest_level
+    if is_timed:
         document["estimated_s"] = round(sum(paces_s[job.name.app] for job in new), 3)
+        document["critical_path"]["estimated_s"] = round(path.length, 3)
     return document
 
 
@@ -46,6 +58,10 @@ class _Telling:
 
     def with_fate(self, *fates: Forecast) -> list[PlannedJob]:
         return [job for job in self._found.jobs if self._outlook[job.name].fate in fates]
+
+    def reference(self, name: JobName) -> str:
+        """Return the reference of a job, or its name if it has no reference."""
+        return self._references.get(name, str(name))
 
     def planned(self, job: PlannedJob) -> dict[str, Any]:
         """Return a job that would run, with the jobs that it would wait for."""
@@ -91,13 +107,11 @@ class _Telling:
 
     def _gate(self, job: PlannedJob, gate: Gate) -> dict[str, Any]:
         """Return a dependency group. ``when`` has only the parents with a condition other than ``succeeded``."""
-        told = {self._reference(need): need.when for need in gate.needs if self._outlook.is_open(job, need)}
+        told = {
+            self.reference(need.parent): need.when for need in gate.needs if self._outlook.is_open(job, need)
+        }
         unusual = {reference: when for reference, when in told.items() if when != "succeeded"}
         return {"name": gate.name, "needs": [*told]} | ({"when": unusual} if unusual else {})
-
-    def _reference(self, need: Need) -> str:
-        """Return the reference of the parent, or its name if it has no reference."""
-        return self._references.get(need.parent, str(need.parent))
 
     def _may_run(self, job: PlannedJob) -> bool:
         policy = job.policy

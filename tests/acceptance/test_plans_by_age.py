@@ -107,6 +107,8 @@ def test_the_text_of_a_plan_names_jobs_that_run_again_and_why(clerk: Clerk) -> N
         ["b#1", "1", "waiting", "a#1"],
         ["a#1", "1", "runs", "again", "(stale:", "last", "ran", "7", "h", "0", "min", "ago)"],
         ["2", "jobs", "would", "run."],
+        ["Critical", "path:", "a#1", "->", "b#1", "(2", "jobs)."],
+        ["Widest", "level:", "1", "job."],
     ]
 
 

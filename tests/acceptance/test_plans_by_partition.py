@@ -162,6 +162,8 @@ def test_the_text_of_a_plan_lists_jobs_and_partitions(clerk: Clerk) -> None:
         "events 2024-04-08..2024-04-14 is awaited (has not landed)",
         "events 2024-04-01..2024-04-07 need not run (it has landed)",
         "4 jobs would run.",
+        "Critical path: G#1 -> J#1 (2 jobs).",
+        "Widest level: 2 jobs, which can run at once.",
     ]
 
 

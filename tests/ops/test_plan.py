@@ -5,7 +5,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from sluice.jobs.model.submission import Submission
+from sluice.ops.documents.plan_document import as_document
 from tests.ops.typist import Typist
+from tests.planner.definitions import NOW, catalogue_of, previewed
 
 DAY = "20260201"
 OSLO, GRAZ, REPORT = f"fetch/{DAY}_oslo", f"fetch/{DAY}_graz", f"report/{DAY}"
@@ -124,6 +127,8 @@ def test_the_document_of_a_plan_has_all_parts(offline: Typist) -> None:
             }
         ],
         "errors": [],
+        "critical_path": {"jobs": ["report#1"]},
+        "widest_level": 1,
     }
 
 
@@ -147,7 +152,31 @@ def test_a_printed_plan_has_the_order_and_the_estimated_time(desk: Typist) -> No
         ["publish#1", "20260202", "waiting", "report#1"],
         ["mail#1", "20260202", "waiting", "publish#1"],
         ["5", "jobs", "would", "run."],
+        ["Critical", "path:", "fetch#1", "->", "report#1", "->", "publish#1", "->", "mail#1", "(4", "jobs)."],
+        ["Widest", "level:", "2", "jobs,", "which", "can", "run", "at", "once."],
     ]
+
+
+def test_the_critical_path_follows_the_run_times_if_all_are_known() -> None:
+    app = {"job_id": "{n}"}
+    apps = {"quick": app, "slow": app, "both": app | {"depends_on": {"app_name": ["quick", "slow"]}}}
+    found = previewed(catalogue_of(apps), Submission(app="both", key="1"))
+    document = as_document(found, {"quick": 1.0, "slow": 20.0, "both": 300.0}, now=NOW)
+    assert document["critical_path"] == {"jobs": ["slow#1", "both#1"], "estimated_s": 320.0}
+    assert (document["widest_level"], document["estimated_s"]) == (2, 321.0)
+    assert "estimated_s" not in as_document(found, {"quick": 1.0, "slow": 20.0}, now=NOW)["critical_path"]
+
+
+def test_of_a_long_critical_path_both_ends_are_shown(offline: Typist) -> None:
+    apps: dict[str, Any] = {"a0": {"job_id": "{n}", "bash_cmd": "true"}}
+    for place in range(1, 9):
+        apps[f"a{place}"] = apps["a0"] | {"depends_on": {"app_name": [f"a{place - 1}"]}}
+    offline.apps("long.json", apps)
+    words = ("--apps", "long.json", "plan", "a8", "1", "--facts", "-")
+    ends = "a0#1 -> a1#1 -> a2#1 -> … 3 more … -> a6#1 -> a7#1 -> a8#1 (9 jobs)."
+    assert offline.types(*words, given="{}").out.splitlines()[-2] == f"Critical path: {ends}"
+    assert "… " not in offline.types(*words, "--all", given="{}").out
+    assert len(offline.types(*words, "--json", given="{}").document["critical_path"]["jobs"]) == 9
 
 
 def test_a_plan_names_the_pools_of_its_jobs(desk: Typist) -> None:

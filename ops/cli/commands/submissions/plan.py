@@ -36,6 +36,8 @@ from sluice.planner.preview.preview import preview
 #: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
 #: here.
 NAMED_MAX = 3
+#: Number of jobs shown at each end of a critical path that is longer than both together.
+ENDS_MAX = 3
 #: Maximum number of pools shown. There may be a pool for each customer.
 POOLS_MAX = 5
 
@@ -160,6 +162,22 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
     would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
     known = f", about {span(document['estimated_s'])} of work" if "estimated_s" in document else ""
     yield Paragraph(f"{would}{known}.", "bold")
+    yield from _critical_path(document, whole=whole)
+
+
+def _critical_path(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
+    """Yield the critical path, unless no job waits for another one."""
+    path = document.get("critical_path", {"jobs": []})
+    named = jobs = path["jobs"]
+    if len(jobs) < 2:
+        return
+    if not whole and len(jobs) > 2 * ENDS_MAX + 1:
+        named = [*jobs[:ENDS_MAX], f"… {len(jobs) - 2 * ENDS_MAX} more …", *jobs[-ENDS_MAX:]]
+    time = f", about {span(path['estimated_s'])}" if "estimated_s" in path else ""
+    widest = document["widest_level"]
+    together = f"{widest} jobs, which can run at once" if widest > 1 else "1 job"
+    yield Paragraph(f"Critical path: {' -> '.join(named)} ({len(jobs)} jobs{time}).")
+    yield Paragraph(f"Widest level: {together}.")
 
 
 def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
