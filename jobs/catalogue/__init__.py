@@ -11,7 +11,7 @@ either end. The modules, in the order of the work:
     resolve/      ``tables`` finds the app that fills each table and the resulting versions, ``types`` the kind of each
                   identifier over all linked apps (→ ``jobs.model.app.App``), ``dependency_links`` the parents and
                   children of each group, ``digest`` the digest of each definition
-    catalogue     the result
+    catalogue     the result; ``redundant_dependencies`` finds the dependencies in it that change no order of jobs
 
 Faults are collected, not raised one by one. This package does not depend on existing jobs, clocks or the environment:
 defaults, the delimiter and the access to a server (``remote``) are arguments. ``sources.changes`` detects whether a

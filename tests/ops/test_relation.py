@@ -22,6 +22,19 @@ def test_parents_and_children_are_listed_without_a_ledger(offline: Typist, words
     assert offline.asks(*words.split()) == answer
 
 
+def test_a_redundant_dependency_is_a_remark_of_apps_check(offline: Typist) -> None:
+    app = {"job_id": "{x}", "bash_cmd": "true"}
+    clean, mail = (app | {"depends_on": {"app_name": needs}} for needs in (["fetch"], ["fetch", "clean"]))
+    offline.apps("redundant.json", {"fetch": app, "clean": clean, "mail": mail})
+    words = ("--apps", "redundant.json", "apps", "check")
+    assert offline.asks(*words)["redundant"] == [
+        {"app": "mail", "parent": "fetch", "path": ["mail", "clean", "fetch"]}
+    ]
+    said = offline.types(*words)
+    assert (said.code, said.out.splitlines()[0]) == (0, "3 apps, no faults.")
+    assert "mail need not depend on fetch" in said.out
+
+
 def test_parents_are_printed_as_a_table(offline: Typist) -> None:
     said = offline.types("parents", "report", "20261120")
     assert [line.split() for line in said.out.splitlines()] == [

@@ -43,6 +43,7 @@ json.dump(sorted({name.partition(".")[0] for name in sys.modules}), sys.stderr)
         "submit --help",
         "parents report 20261120",
         "apps show",
+        "apps check",
         "graph",
         "plan report 1 --facts f",
     ],

@@ -146,7 +146,7 @@ COMMANDS = (
         commands=(
             Command(
                 word="check",
-                help="load the definitions and list every fault",
+                help="load the definitions and list every fault and redundant dependency",
                 module="sluice.ops.cli.commands.apps.check",
             ),
             Command(

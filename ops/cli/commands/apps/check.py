@@ -1,7 +1,12 @@
-"""Command ``sluice apps check``: load the definitions. Loading checks them, and the error lists every fault."""
+"""Command ``sluice apps check``: load the definitions. Loading checks them, and the error lists every fault.
+
+Redundant dependencies are remarks and no faults.
+"""
 
 import argparse
+from typing import Any
 
+from sluice.jobs.catalogue.redundant_dependencies import redundant_dependencies
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
@@ -17,10 +22,19 @@ def run(context: CommandContext, _: Options) -> int:
     timed = list(context.catalogue.schedules)
     told = f", {len(timed)} {'schedule' if len(timed) == 1 else 'schedules'}" if timed else ""
     tables = sorted(context.catalogue.externals)
-    document = {"apps": apps} | ({"schedules": timed} if timed else {})
+    document: dict[str, Any] = {"apps": apps} | ({"schedules": timed} if timed else {})
     lines = [Paragraph(f"{len(apps)} {plural}{told}, no faults.", "green")]
     if tables:  # A misspelled table is among them.
         document["externals"] = tables
         lines.append(Paragraph(f"Tables that no app fills: {', '.join(tables)}."))
+    if redundant := redundant_dependencies(context.catalogue):
+        document["redundant"] = redundant
+        lines += [
+            Paragraph(
+                f"Remark: {each.app} need not depend on {each.parent}, because it waits for the same job by"
+                f" {' -> '.join(each.path)}. It matters only if {each.parent} runs again alone."
+            )
+            for each in redundant
+        ]
     context.output.answer(document, *lines)
     return DONE
