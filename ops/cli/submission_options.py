@@ -12,7 +12,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import unfit
 from sluice.jobs.model.submission import JSON, Submission
-from sluice.jobs.text.units import instant, past
+from sluice.jobs.text.units import duration_s, instant, past
 from sluice.ops.cli.command import Options
 
 
@@ -103,6 +103,14 @@ def moment_option(text: str) -> str:
     """Parse a time and return it in the format of submissions."""
     try:
         return instant(text).isoformat()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def duration_option(text: str) -> float:
+    """Parse a duration and return its seconds."""
+    try:
+        return duration_s(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

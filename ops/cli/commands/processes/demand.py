@@ -4,11 +4,11 @@ import argparse
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
-from sluice.jobs.text.units import duration_s
 from sluice.ledger.reads.backlog import HORIZON_S, Demand
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Table
+from sluice.ops.cli.submission_options import duration_option
 from sluice.ops.documents.backlog import WorkerDemand, wanted
 from sluice.ops.operations.installation import Installation
 
@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", nargs="*", help="apps to count; default: all apps")
     parser.add_argument(
         "--horizon",
-        type=_horizon,
+        type=duration_option,
         default=HORIZON_S,
         metavar="TIME",
         help=f"also count jobs that will be ready within this time; default: {HORIZON_S:g}s",
@@ -48,10 +48,3 @@ def _table(found: WorkerDemand) -> Block:
 def _row(each: Demand) -> tuple[object, ...]:
     most = f"{each.demand} or more" if each.at_least else each.demand
     return each.app, most, each.ready, each.running, each.soon, each.blocked, each.elsewhere
-
-
-def _horizon(text: str) -> float:
-    try:
-        return duration_s(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from sluice.broker.rabbitmq.topology import QueueNames
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.text.units import duration_s
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Table
+from sluice.ops.cli.submission_options import duration_option
 from sluice.ops.deploy.bundle import ManifestSettings, bundle
 from sluice.ops.deploy.groups import WorkerGroup, group, read_groups
 
@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--grace",
-        type=_grace_s,
+        type=duration_option,
         default=20,
         metavar="TIME",
         help="time for running jobs when a worker stops; use the duration of your jobs; default: 20s",
@@ -92,7 +92,7 @@ def _terms(context: CommandContext, options: Options) -> ManifestSettings:
         namespace=options.namespace,
         image=options.image,
         threads=options.threads,
-        grace_s=options.grace,
+        grace_s=round(options.grace),
         least=options.least,
         most=options.most,
         rabbitmq=options.broker_is == "rabbitmq",
@@ -124,13 +124,6 @@ def _image(text: str) -> str:
     if not _IMAGE.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not an image, like registry.example/sluice:1.0")
     return text
-
-
-def _grace_s(text: str) -> int:
-    try:
-        return round(duration_s(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _positive(text: str) -> int:
