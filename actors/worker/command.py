@@ -47,8 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--queues", default="", help="comma-separated; '*': all apps, new ones too; default: every queue"
     )
+    size_options(parser)
+
+
+def size_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that determine how many jobs a worker runs at once."""
     parser.add_argument(
-        "--processes", type=_positive, default=1, help="processes of this worker; default: %(default)s"
+        "--processes", type=_positive, default=1, help="processes of a worker; default: %(default)s"
     )
     parser.add_argument(
         "--threads", type=_positive, default=4, help="jobs at once, in each process; default: %(default)s"
@@ -138,7 +143,6 @@ def _queues(text: str) -> list[str]:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)

@@ -1,121 +1,129 @@
-"""Worker processes of one set of queues, from their start to their exit."""
+"""Worker processes of one target, and the guard process that stops them if the autoscaler dies.
+
+The autoscaler writes to the guard through a pipe. A line ``+17`` means that process 17 runs. A line ``-17`` means that
+it has exited, or was asked to stop. The pipe closes when the autoscaler ends for any reason. The guard then sends
+SIGTERM once to each worker that is left, because a worker that gets two signals abandons its jobs. The parent-death
+signal of Linux is no alternative, because the kernel sends it once for each thread of the parent.
+"""
 
 import os
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
-from msgspec import Struct
-
-from sluice.ops.autoscale.orphan_guard import Guard
+from sluice.ops.autoscale.decision import ScalingTarget
 
 
-class ExitedWorker(Struct, frozen=True):
-    """Worker that has exited. ``asked``: it was asked to stop."""
+class Guard(subprocess.Popen[bytes]):
+    """Guard process as a context manager. It is not needed after the block, and ends."""
 
-    pid: int
-    code: int
-    lived_s: float
-    asked: bool
+    def __init__(self) -> None:
+        command = [sys.executable, "-P", "-m", "sluice.ops.autoscale.workers"]
+        super().__init__(command, stdin=subprocess.PIPE, bufsize=0, start_new_session=True)
+
+    def note(self, line: str) -> None:
+        """Send a line to the guard. Without a guard the autoscaler goes on, but its workers are not stopped if it
+        dies.
+        """
+        if self.stdin is not None and not self.stdin.closed:
+            with suppress(BrokenPipeError):
+                self.stdin.write(f"{line}\n".encode())
 
 
-class _Member(Struct):
-    process: subprocess.Popen[bytes]
-    since_s: float
-    leaving: bool = False
+def watch(lines: Iterable[str]) -> None:
+    """Read the lines for the guard until the pipe closes, and stop the workers that are left."""
+    there: set[int] = set()
+    for line in lines:
+        (there.add if line.startswith("+") else there.discard)(int(line[1:]))
+    for pid in there:
+        # A worker leads a process group of its own. A process that has reused the worker's ID hardly ever does.
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(pid) == pid:
+                os.kill(pid, signal.SIGTERM)
+
+
+class LocalWorker(subprocess.Popen[bytes]):
+    """Worker in a session of its own, so a Ctrl-C in this terminal does not reach it and only the autoscaler stops it.
+    ``asked``: it was asked to stop. ``lived_s`` is its lifetime after its exit.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        super().__init__(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.began_s = time.monotonic()
+        self.lived_s = 0.0
+        self.asked = False
 
 
 class LocalWorkers:
-    """Workers of one set of queues. Each worker has a session of its own, so a Ctrl-C in this terminal does not reach
-    it and only the autoscaler stops it. If the autoscaler dies without stopping its workers, the guard stops them.
+    """Workers of one target. If the autoscaler dies without stopping them, the guard stops them. ``lack`` is the error
+    if not all workers could be started last time.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], guard: Guard) -> None:
+    def __init__(
+        self, target: ScalingTarget, command: Sequence[str], environment: Mapping[str, str], guard: Guard
+    ) -> None:
+        self.target = target
+        self.lack = ""
+        self._command = command
+        self._environment = environment
         self._guard = guard
-        self._command = list(command)
-        self._environment = dict(environment)
-        self._members: list[_Member] = []
+        self._workers: list[LocalWorker] = []
 
     @property
     def working(self) -> int:
-        return sum(1 for member in self._members if not member.leaving)
+        return sum(not worker.asked for worker in self._workers)
 
     @property
     def leaving(self) -> int:
-        return len(self._members) - self.working
+        return len(self._workers) - self.working
 
-    def look(self) -> list[ExitedWorker]:
+    def start(self) -> int:
+        """Start a worker and return its process ID. OSError if it cannot be started."""
+        worker = LocalWorker(self._command, self._environment)
+        self._guard.note(f"+{worker.pid}")
+        self._workers.append(worker)
+        return worker.pid
+
+    def take_exited(self) -> list[LocalWorker]:
         """Return the workers that have exited since the last call."""
-        gone = []
-        for member in [*self._members]:
-            if not _has_ended(member.process.pid):
-                continue
+        waiting = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        exited = [worker for worker in self._workers if os.waitid(os.P_PID, worker.pid, waiting)]
+        for worker in exited:
             # The process is not reaped yet, so its group ID cannot belong to another process group.
-            _signal_group(member.process.pid, signal.SIGTERM)
-            self._members.remove(member)
-            self._guard.forget(member.process.pid)
-            lived_s = time.monotonic() - member.since_s
-            gone.append(ExitedWorker(member.process.pid, member.process.wait(), lived_s, member.leaving))
-        return gone
+            _signal_group(worker.pid, signal.SIGTERM)
+            self._remove(worker)
+        return exited
 
-    def start(self, number: int) -> list[int]:
-        """Start more workers and return their process IDs. OSError if one cannot be started. Workers that were started
-        before the error stay.
-        """
-        started = []
-        for _ in range(number):
-            process = subprocess.Popen(
-                self._command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            self._guard.has_come(process.pid)
-            self._members.append(_Member(process, time.monotonic()))
-            started.append(process.pid)
-        return started
-
-    def send_away(self, number: int, held: Mapping[int, int]) -> list[int]:
+    def stop(self, number: int, held: Mapping[int, int]) -> list[int]:
         """Ask some workers to stop and return their process IDs. Workers without jobs come first, then those with the
         fewest jobs. Of equal workers, the youngest comes first. ``held`` is the number of jobs by process ID, according
         to the ledger.
         """
-        staying = [member for member in self._members if not member.leaving]
-        staying.sort(key=lambda member: (_held(member.process.pid, held), -member.since_s))
-        return [self._tell(member) for member in staying[:number]]
-
-    def send_all_away(self) -> None:
-        for member in self._members:
-            if not member.leaving:
-                self._tell(member)
+        staying = [worker for worker in self._workers if not worker.asked]
+        staying.sort(key=lambda worker: (_held(worker.pid, held), -worker.began_s))
+        for worker in staying[:number]:
+            worker.asked = True
+            # ``Popen.terminate`` would reap a process that has exited, and ``take_exited`` could not find it any more.
+            os.kill(worker.pid, signal.SIGTERM)
+            # The guard must not signal the worker again. A worker that it forgets without a signal would never stop.
+            self._guard.note(f"-{worker.pid}")
+        return [worker.pid for worker in staying[:number]]
 
     def kill(self) -> None:
-        """Kill all workers, after the user has asked twice. Other workers take over their jobs when the leases have
-        ended.
-        """
-        for member in self._members:
-            _signal_group(member.process.pid, signal.SIGKILL)
-        for member in self._members:
-            member.process.wait()
-            self._guard.forget(member.process.pid)
-        self._members.clear()
+        """Kill all workers. Other workers take over their jobs when the leases have ended."""
+        for worker in self._workers:
+            _signal_group(worker.pid, signal.SIGKILL)
+        for worker in [*self._workers]:
+            self._remove(worker)
 
-    def _tell(self, member: _Member) -> int:
-        """Send SIGTERM to a worker once. The guard then forgets the worker, so that it sends no second SIGTERM. The
-        signal comes first, because a worker that is forgotten without a signal would never stop.
-        """
-        member.leaving = True
-        # ``Popen.terminate`` would reap a process that has exited, and ``look`` could not find it any more.
-        os.kill(member.process.pid, signal.SIGTERM)
-        self._guard.forget(member.process.pid)
-        return member.process.pid
-
-
-def _has_ended(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    def _remove(self, worker: LocalWorker) -> None:
+        self._workers.remove(worker)
+        self._guard.note(f"-{worker.pid}")
+        worker.lived_s = time.monotonic() - worker.began_s
+        worker.wait()
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
@@ -124,15 +132,16 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
         os.killpg(pid, number)
 
 
-def _held(pid: int, held: Mapping[int, int]) -> int:
-    """Return the number of jobs of a worker. The started process is the parent of the processes with a lease."""
-    return sum(jobs for worker, jobs in held.items() if pid in (worker, _parent(worker)))
+def _held(session: int, held: Mapping[int, int]) -> int:
+    """Return the number of jobs of a worker. The processes with a lease are in the session of the worker."""
+    jobs = 0
+    for pid, number in held.items():
+        with suppress(ProcessLookupError, PermissionError):
+            jobs += number if os.getsid(pid) == session else 0
+    return jobs
 
 
-def _parent(pid: int) -> int | None:
-    """Return the ID of the parent process. None if the process does not exist or the system has no ``/proc``."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) for line in lines if line.startswith("PPid:")), None)
+if __name__ == "__main__":
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    watch(sys.stdin)

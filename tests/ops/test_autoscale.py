@@ -14,11 +14,10 @@ import pytest
 
 from sluice.jobs.errors import BadRequest, BadSetting
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.autoscale.controller import Autoscaler, ScaledTarget
-from sluice.ops.autoscale.decision import ScalingSettings, WorkerBounds
-from sluice.ops.autoscale.orphan_guard import Guard, watch
-from sluice.ops.autoscale.targets import ScalingTarget, read_watches
-from sluice.ops.autoscale.workers import LocalWorkers
+from sluice.ops.autoscale.controller import Autoscaler
+from sluice.ops.autoscale.decision import ScalingTarget
+from sluice.ops.autoscale.workers import Guard, LocalWorker, LocalWorkers, watch
+from sluice.ops.cli.commands.processes.autoscale import read_targets
 from sluice.ops.cli.local_worker import StopEvent
 from sluice.ops.cli.main import main
 from tests.ops.site import Site
@@ -28,6 +27,15 @@ from tests.world import World, catalogue_of
 APP = {"job_id": "{x}", "bash_cmd": "true"}
 #: Program that exits on SIGTERM.
 HEARS = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(0)); time.sleep(600)"
+#: Program that writes the process ID of a child to its own file.
+HAS_A_CHILD = """
+import os, pathlib, subprocess, sys
+child = subprocess.Popen(["sleep", "600"])
+new = pathlib.Path(sys.argv[1]) / f"{os.getpid()}.new"
+new.write_text(str(child.pid))
+new.rename(new.with_suffix(""))
+child.wait()
+"""
 #: Program that writes a line to its own file when it is ready for signals, and a line for each SIGTERM. It exits one
 #: second after the last SIGTERM.
 TAKES_ITS_TIME = """
@@ -47,12 +55,10 @@ log.write("goes\\n")
 
 def test_queues_are_read_with_their_bounds() -> None:
     catalogue = catalogue_of({"a": APP, "b": APP})
-    found = read_watches(["a, b=1..4", "planner,groomer,scheduler=1..1"], catalogue)
-    assert found == [
-        ScalingTarget(("a", "b"), WorkerBounds(1, 4)),
-        ScalingTarget(("planner", "groomer", "scheduler"), WorkerBounds(1, 1)),
-    ]
-    assert [watch.apps for watch in found] == [["a", "b"], []]
+    texts = ["a, b=1..4", "planner,groomer,scheduler=1..1"]
+    found = read_targets(texts, catalogue, capacity=2, cool_down_s=0.0)
+    assert found == [_target("a", "b", least=1), _target("planner", "groomer", "scheduler", least=1, most=1)]
+    assert [target.apps for target in found] == [["a", "b"], []]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_queues_are_read_with_their_bounds() -> None:
 )
 def test_invalid_queues_and_bounds_are_refused(texts: list[str], told: str) -> None:
     with pytest.raises(BadRequest, match=told):
-        read_watches(texts, catalogue_of({"a": APP, "b": APP}))
+        read_targets(texts, catalogue_of({"a": APP, "b": APP}), capacity=1, cool_down_s=0.0)
 
 
 def test_autoscale_needs_a_shared_ledger_and_broker(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
@@ -83,48 +89,49 @@ def test_autoscale_needs_a_shared_ledger_and_broker(site: Site, capfd: pytest.Ca
 @pytest.fixture
 def crew() -> Iterator[LocalWorkers]:
     with Guard() as guard:
-        made = LocalWorkers([sys.executable, "-c", HEARS], os.environ, guard)
+        made = _crew(guard, sys.executable, "-c", HEARS)
         yield made
         made.kill()
 
 
 def test_workers_without_jobs_are_stopped_first_then_the_youngest(crew: LocalWorkers) -> None:
-    first, second, third, fourth = crew.start(4)
-    assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [fourth]
-    assert crew.send_away(1, {first: 1, second: 2, third: 1}) == [third]
+    first, second, third, fourth = (crew.start() for _ in range(4))
+    assert crew.stop(1, {first: 1, second: 2, third: 1}) == [fourth]
+    assert crew.stop(1, {first: 1, second: 2, third: 1}) == [third]
     assert (crew.working, crew.leaving) == (2, 2)
 
 
-def test_jobs_of_a_child_process_count_for_its_worker(crew: LocalWorkers) -> None:
-    parents = crew.start(2)
-    child = subprocess.Popen([sys.executable, "-c", HEARS])
-    try:
-        assert crew.send_away(1, {child.pid: 5}) == [parents[1]]
-    finally:
-        child.kill()
-        child.wait()
+def test_jobs_of_a_child_process_count_for_its_worker(tmp_path: Path) -> None:
+    with Guard() as guard:
+        crew = _crew(guard, sys.executable, "-c", HAS_A_CHILD, str(tmp_path))
+        first, second = crew.start(), crew.start()
+        _until(lambda: {str(first), str(second)} <= {each.name for each in tmp_path.iterdir()})
+        child = int((tmp_path / str(second)).read_text())
+        stranger = os.getpid()
+        assert crew.stop(1, {child: 5, stranger: 9}) == [first]
+        crew.kill()
 
 
 def test_an_exited_worker_is_reported_once(crew: LocalWorkers) -> None:
-    (asked, killed) = crew.start(2)
+    asked, killed = crew.start(), crew.start()
     os.kill(killed, signal.SIGKILL)
-    assert crew.send_away(1, {killed: 1}) == [asked]
+    assert crew.stop(1, {killed: 1}) == [asked]
     gone = _gone(crew, 2)
     assert {(each.pid, each.asked) for each in gone} == {(asked, True), (killed, False)}
-    assert crew.look() == []
+    assert crew.take_exited() == []
     assert (crew.working, crew.leaving) == (0, 0)
 
 
 def test_a_worker_that_exits_just_before_its_signal_is_reported(crew: LocalWorkers) -> None:
-    (pid,) = crew.start(1)
+    pid = crew.start()
     os.kill(pid, signal.SIGKILL)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    assert crew.send_away(1, {}) == [pid]
-    assert [each.pid for each in crew.look()] == [pid]
+    assert crew.stop(1, {}) == [pid]
+    assert [each.pid for each in crew.take_exited()] == [pid]
 
 
 def test_the_guard_signals_only_the_workers_that_are_left(crew: LocalWorkers) -> None:
-    left, gone = crew.start(2)
+    left, gone = crew.start(), crew.start()
     # It leads no process group, as a process that has reused the ID of a worker.
     member = subprocess.Popen([sys.executable, "-c", HEARS])
     try:
@@ -139,25 +146,24 @@ def test_the_guard_signals_only_the_workers_that_are_left(crew: LocalWorkers) ->
 def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
     crew: LocalWorkers, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    crew.target = _target("a", "b")
     monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.1)
     said: list[str] = []
     world.apps("a, b")
     world.submit("a", None, keys=["1", "2", "3", "4", "5"])
-    watch = ScalingTarget(("a", "b"), WorkerBounds(0, 4))
-    post = ScaledTarget(watch, ScalingSettings(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
-    keeper = Autoscaler(world.ledger, [post], said.append)
+    keeper = Autoscaler(world.ledger, [crew], said.append)
     keeper.step()
     assert crew.working == 3
     with closing(Ledger(NO_LEDGER, connections=1)) as silent:
-        keeper = Autoscaler(silent, [post], said.append)
-        for pid in crew.send_away(1, {}):
+        keeper = Autoscaler(silent, [crew], said.append)
+        for pid in crew.stop(1, {}):
             assert [each.pid for each in _gone(crew, 1)] == [pid]
         for _ in range(3):
             keeper.step()
     assert (crew.working, crew.leaving) == (3, 0)
     assert [line for line in said if "No worker is stopped" in line] == said[1:2]
     world.cancel(_submission(world))
-    keeper = Autoscaler(world.ledger, [post], said.append)
+    keeper = Autoscaler(world.ledger, [crew], said.append)
     keeper.step()
     assert (crew.working, crew.leaving) == (0, 3)
 
@@ -173,20 +179,20 @@ def test_after_an_error_each_worker_is_signalled_once_and_waited_for(world: Worl
             raise Unforeseen
 
     with Guard() as guard:
-        crew = LocalWorkers([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        crew = _crew(guard, sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path), least=2)
         with pytest.raises(Unforeseen):
-            Autoscaler(world.ledger, [_post(crew, least=2)], say).keep(StopEvent(), 0.01)
+            Autoscaler(world.ledger, [crew], say).keep(StopEvent(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ntold to go\ngoes\n"] * 2
 
 
 def test_the_guard_does_not_signal_a_stopping_worker_again(tmp_path: Path) -> None:
     with Guard() as guard:
-        crew = LocalWorkers([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
-        (pid,) = crew.start(1)
+        crew = _crew(guard, sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path), least=2)
+        pid = crew.start()
         log = tmp_path / str(pid)
         _until(lambda: log.exists() and log.read_text() == "hears\n")
-        crew.send_away(1, {})
+        crew.stop(1, {})
         _until(lambda: "told" in log.read_text())
     _gone(crew, 1)
     assert log.read_text() == "hears\ntold to go\ngoes\n"
@@ -198,9 +204,9 @@ def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Pa
             raise KeyboardInterrupt
 
     with Guard() as guard:
-        crew = LocalWorkers([sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path)], os.environ, guard)
+        crew = _crew(guard, sys.executable, "-c", TAKES_ITS_TIME, str(tmp_path), least=2)
         with pytest.raises(KeyboardInterrupt):
-            Autoscaler(world.ledger, [_post(crew, least=2)], say).keep(StopEvent(), 0.01)
+            Autoscaler(world.ledger, [crew], say).keep(StopEvent(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
     assert [log for log in tmp_path.iterdir() if "told" in log.read_text()] == []
 
@@ -208,8 +214,8 @@ def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Pa
 def test_a_failed_start_is_reported_once_and_tried_again(world: World, tmp_path: Path) -> None:
     program, said = tmp_path / "worker", list[str]()
     with Guard() as guard:
-        crew = LocalWorkers([str(program)], os.environ, guard)
-        keeper = Autoscaler(world.ledger, [_post(crew, least=2)], said.append)
+        crew = _crew(guard, str(program), least=2)
+        keeper = Autoscaler(world.ledger, [crew], said.append)
         for _ in range(3):
             keeper.step()
         assert (crew.working, len(said)) == (0, 1)
@@ -229,7 +235,8 @@ def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: LocalWorkers
         if refused.is_set():
             raise BadSetting("The ledger does not let this role do it.")
 
-    keeper = Autoscaler(world.ledger.beside(refuse), [_post(crew, least=1)], said.append)
+    crew.target = _target("a", least=1)
+    keeper = Autoscaler(world.ledger.beside(refuse), [crew], said.append)
     keeper.step()
     refused.set()
     for _ in range(3):
@@ -242,9 +249,12 @@ def test_a_refused_query_is_reported_once_and_stops_no_worker(crew: LocalWorkers
     assert answer == "The ledger answers again."
 
 
-def _post(crew: LocalWorkers, *, least: int) -> ScaledTarget:
-    watch = ScalingTarget(("a",), WorkerBounds(least, 4))
-    return ScaledTarget(watch, ScalingSettings(bounds=watch.bounds, capacity=2, cool_down_s=0.0), crew)
+def _target(*queues: str, least: int = 0, most: int = 4) -> ScalingTarget:
+    return ScalingTarget(queues=queues, least=least, most=most, capacity=2, cool_down_s=0.0)
+
+
+def _crew(guard: Guard, *command: str, least: int = 0) -> LocalWorkers:
+    return LocalWorkers(_target("a", least=least), command, os.environ, guard)
 
 
 def _until(is_so: Callable[[], bool]) -> None:
@@ -259,10 +269,10 @@ def _submission(world: World) -> str:
     return str(id_)
 
 
-def _gone(crew: LocalWorkers, number: int) -> list:
-    deadline, found = time.monotonic() + 20, []
+def _gone(crew: LocalWorkers, number: int) -> list[LocalWorker]:
+    deadline, found = time.monotonic() + 20, list[LocalWorker]()
     while len(found) < number:
         assert time.monotonic() < deadline
-        found += crew.look()
+        found += crew.take_exited()
         time.sleep(0.02)
     return found

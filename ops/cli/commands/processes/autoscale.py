@@ -2,110 +2,108 @@
 
 import argparse
 import os
+import re
+import sys
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 
 from sluice.actors.settings.settings import hand_on
-from sluice.jobs.errors import BadSetting
-from sluice.jobs.text.units import duration_s
-from sluice.ops.autoscale.controller import Autoscaler, ScaledTarget, command
-from sluice.ops.autoscale.decision import ScalingSettings
-from sluice.ops.autoscale.orphan_guard import Guard
-from sluice.ops.autoscale.targets import ScalingTarget, read_watches
-from sluice.ops.autoscale.workers import LocalWorkers
+from sluice.actors.worker.command import size_options
+from sluice.broker.messages import CONTROL
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest, BadSetting
+from sluice.ops.autoscale.controller import Autoscaler
+from sluice.ops.autoscale.decision import ScalingTarget
+from sluice.ops.autoscale.workers import Guard, LocalWorkers
 from sluice.ops.cli.command import DONE, INTERRUPTED, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.local_worker import told_to_stop
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.cli.submission_options import duration_option
 from sluice.ops.operations.installation import Installation
+
+#: Maximum number of workers on one machine. A larger number is taken for a typing error.
+MOST = 1000
+_TARGET = re.compile(r"([^=]*[^=,\s][^=]*)=\s*((\d{1,4})\.\.(\d{1,4}))\s*")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--queue",
-        action="append",
-        default=[],
-        metavar="APP,…=N..M",
-        help="from N to M workers for these queues; may be repeated",
-    )
-    parser.add_argument(
-        "--threads",
-        type=_positive,
-        default=4,
-        help="jobs that run at once in each process; default: %(default)s",
-    )
-    parser.add_argument(
-        "--processes", type=_positive, default=1, help="processes of each worker; default: %(default)s"
-    )
-    parser.add_argument(
-        "--cool-down",
-        type=_seconds,
-        default=120.0,
-        metavar="TIME",
-        help="stop a worker only if it was not needed for this time; default: 2m",
-    )
-    parser.add_argument(
-        "--every",
-        type=_seconds,
-        default=5.0,
-        metavar="TIME",
-        help="time between checks of the demand; default: 5s",
-    )
+    told = "from N to M workers for these queues; may be repeated"
+    parser.add_argument("--queue", action="append", default=[], metavar="APP,…=N..M", help=told)
+    size_options(parser)
+    times = {
+        "--cool-down": (120.0, "stop a worker only if it was not needed for this time; default: 2m"),
+        "--every": (5.0, "time between checks of the demand; default: 5s"),
+    }
+    for option, (default, told) in times.items():
+        parser.add_argument(option, type=duration_option, default=default, metavar="TIME", help=told)
 
 
 def run(context: CommandContext, options: Options) -> int:
-    settings = context.settings
-    watches = read_watches(options.queue, context.catalogue)
+    targets = read_targets(
+        options.queue,
+        context.catalogue,
+        capacity=options.threads * options.processes,
+        cool_down_s=options.cool_down,
+    )
     installation = Installation(context)
-    if settings.ledger_url is None or not installation.shares_a_broker:
+    if context.settings.ledger_url is None or not installation.shares_a_broker:
         raise BadSetting(
             "Workers need a ledger and a broker that they share.",
             advice="Set SLUICE_LEDGER_URL and SLUICE_BROKER_URL, or use `sluice up` for everything in one process.",
         )
+    environment = dict(os.environ)  # Secrets are passed in it.
+    hand_on(environment, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
+    command = [sys.executable, "-P", "-m", "sluice.actors.worker"]
+    command += ["--threads", str(options.threads), "--processes", str(options.processes), "--queues"]
     guard = context.keep(Guard())
-    posts = [_post(watch, options, guard) for watch in watches]
-    keeper = Autoscaler(installation.ledger, posts, partial(_say, context))
+    crews = [LocalWorkers(target, [*command, target.name], environment, guard) for target in targets]
+
+    def say(text: str) -> None:
+        with suppress(OSError):  # If the output is closed, the workers stay.
+            context.output.note(Paragraph(text))
+
     with told_to_stop() as stop:
         try:
-            keeper.keep(stop, options.every)
+            Autoscaler(installation.ledger, crews, say).keep(stop, options.every)
         except KeyboardInterrupt:
             return INTERRUPTED
     context.output.answer({"stopped": True}, Paragraph("Stopped."))
     return DONE
 
 
-def _post(watch: ScalingTarget, options: Options, guard: Guard) -> ScaledTarget:
-    environment = dict(os.environ)
-    hand_on(environment, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
-    return ScaledTarget(
-        watch,
-        ScalingSettings(
-            bounds=watch.bounds,
-            capacity=options.threads * options.processes,
-            cool_down_s=options.cool_down,
-        ),
-        LocalWorkers(
-            command(watch, threads=options.threads, processes=options.processes),
-            environment,
-            guard,
-        ),
-    )
+def read_targets(
+    texts: Iterable[str], catalogue: Catalogue, *, capacity: int, cool_down_s: float
+) -> list[ScalingTarget]:
+    """Parse sets of queues with their bounds. BadRequest if one cannot be parsed, if a queue does not exist, or if a
+    queue is named twice.
+    """
+    targets = [_read(text, capacity, cool_down_s) for text in texts]
+    queues = [queue for target in targets for queue in target.queues]
+    for queue in queues:
+        if queue not in CONTROL and queue not in catalogue:
+            raise BadRequest(
+                f"There is no queue {queue}.",
+                advice=f"A queue has the name of its app; Sluice's own queues are {', '.join(CONTROL)}.",
+            )
+        if queues.count(queue) > 1:
+            where = " and ".join(target.name for target in targets if queue in target.queues)
+            raise BadRequest(f"{queue} is named twice.", where=where)
+    if not targets:
+        raise BadRequest("No queue was named.", advice="For example --queue app1=1..4")
+    return targets
 
 
-def _say(context: CommandContext, text: str) -> None:
-    """Show a line to the user. If the output is closed, the workers stay."""
-    with suppress(OSError):
-        context.output.note(Paragraph(text))
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return duration_s(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _read(text: str, capacity: int, cool_down_s: float) -> ScalingTarget:
+    found = _TARGET.fullmatch(text)
+    if found is None:
+        raise BadRequest(
+            f"{text!r} cannot be read.", advice="Write --queue app1=1..4 or --queue app1,app2=0..2"
+        )
+    listed, bounds, least, most = found[1].split(","), found[2], int(found[3]), int(found[4])
+    if not least <= most or not 1 <= most <= MOST:
+        raise BadRequest(
+            f"{bounds} is no range of workers.", advice=f"The second number is from 1 to {MOST}."
+        )
+    queues = tuple(dict.fromkeys(filter(None, map(str.strip, listed))))
+    return ScalingTarget(queues=queues, least=least, most=most, capacity=capacity, cool_down_s=cool_down_s)
