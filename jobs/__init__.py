@@ -18,7 +18,8 @@ This package defines the types that all other packages use:
     schedules/   due times and their submissions              managers/    job managers for external work
     programs/    store of fetched programs                    blobs/       store of large outputs
     text/        parsing and formatting of values             observe/     failpoints, log fields, traces
-    states       the states and all transitions               api, retry   for users
+    processes/   locks between processes                      api, retry   for users
+    states       the states and all transitions
 
 Invariants: these types are values. They do not change and do no I/O. An app in a catalogue has been checked. A key in
 a ``JobName`` is canonical. State names are spelled in ``states`` only.

@@ -33,7 +33,6 @@ ended; before that, a check raises an error. If only the leader is killed, its c
 """
 
 import errno
-import fcntl
 import os
 import re
 import shutil
@@ -43,9 +42,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from enum import StrEnum
-from io import BufferedRandom
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -57,6 +55,7 @@ from sluice.jobs.model.external_work import POLL_S, Stage, Status
 from sluice.jobs.model.job import Job
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.processes.file_lock import FileLock
 from sluice.jobs.runners.command.environment import command_environment
 from sluice.jobs.runners.command.placeholders import fill_braces, values_of
 
@@ -298,7 +297,7 @@ class LocalProcess:
             return leader if self.check(leader.handle).stage is Stage.RUNNING else None
         return leader
 
-    def _start(self, job: Job, place: Path, lock: BufferedRandom) -> RunRecord:
+    def _start(self, job: Job, place: Path, lock: FileLock) -> RunRecord:
         """Start a new run and remove the finished ones."""
         for run in _runs(place):
             shutil.rmtree(run)
@@ -308,7 +307,7 @@ class LocalProcess:
         with record.stdout.open("wb") as stdout, record.stderr.open("wb") as stderr:
             leader = subprocess.Popen(
                 ("/bin/sh", "-c", _LEADER, "sluice-leader", record.folder, socket.gethostname(), *argv),
-                stdin=lock,
+                stdin=lock.fd,
                 stdout=stdout,
                 stderr=stderr,
                 cwd=self.cwd,
@@ -321,10 +320,10 @@ class LocalProcess:
 
 
 @contextmanager
-def _locked(place: Path) -> Iterator[BufferedRandom]:
+def _locked(place: Path) -> Iterator[FileLock]:
     """Hold the job's lock. It is never released explicitly, but when the last process that has it open closes it."""
-    with (place / "lock").open("a+b") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with closing(FileLock(place / "lock")) as lock:
+        lock.wait_exclusive()
         yield lock
 
 

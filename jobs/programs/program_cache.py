@@ -19,11 +19,10 @@ name: the lock of a folder that was removed or moved during the wait protects no
 made hard to remove.
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
@@ -32,6 +31,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from sluice.jobs.processes.file_lock import FileLock
 from sluice.jobs.programs.fetch.download import Patience
 from sluice.jobs.programs.source import Source
 
@@ -219,75 +219,60 @@ def sole(folder: Path, patience: Patience, waits: Callable[[], None]) -> Iterato
     while True:
         patience.check()
         folder.mkdir(exist_ok=True)
-        descriptor = _locked(folder, fcntl.LOCK_EX)
-        if descriptor is not None:
+        lock = _locked(folder)
+        if lock is not None:
             break
         if not told:
             told = True
             waits()
         patience.pause()
-    try:
+    with closing(lock):
         yield
-    finally:
-        os.close(descriptor)
 
 
-@contextmanager
-def shared(folder: Path) -> Iterator[bool]:
+def shared(folder: Path) -> AbstractContextManager[bool]:
     """Keep the folder from being removed. Yield False if it does not exist or is being removed."""
-    descriptor = _locked(folder, fcntl.LOCK_SH)
-    try:
-        yield descriptor is not None
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
+    return _held(folder, shared=True)
+
+
+def abandoned(folder: Path) -> AbstractContextManager[bool]:
+    """Hold a folder that no other process or thread holds. Yield False if it is held or does not exist."""
+    return _held(folder, shared=False)
+
+
+def locked_folder(parent: Path) -> FileLock:
+    """Make a folder with a random name. It is locked before any other process can consider it abandoned."""
+    while True:
+        path = parent / token_hex(8)
+        path.mkdir(mode=0o700)
+        lock = _locked(path)
+        if lock is not None:
+            return lock
 
 
 @contextmanager
-def abandoned(folder: Path) -> Iterator[bool]:
-    """Hold a folder that no other process or thread holds. Yield False if it is held or does not exist."""
-    descriptor = _locked(folder, fcntl.LOCK_EX)
+def _held(folder: Path, *, shared: bool) -> Iterator[bool]:
+    lock = _locked(folder, shared=shared)
     try:
-        yield descriptor is not None
+        yield lock is not None
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        if lock is not None:
+            lock.close()
 
 
-class LockedFolder:
-    """New folder with a random name, locked before any other process can consider it abandoned."""
-
-    def __init__(self, parent: Path) -> None:
-        while True:
-            self.path = parent / token_hex(8)
-            self.path.mkdir(mode=0o700)
-            descriptor = _locked(self.path, fcntl.LOCK_EX)
-            if descriptor is not None:
-                break
-        self.descriptor = descriptor
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-
-
-def _locked(folder: Path, kind: int) -> int | None:
-    """Return a descriptor that holds the lock, or None if the lock is not available now."""
+def _locked(folder: Path, *, shared: bool = False) -> FileLock | None:
+    """Return the lock of the folder, or None if it is not available now."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        lock = FileLock.of_folder(folder)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), folder.stat(follow_symlinks=False)):
-            return descriptor
-    except (BlockingIOError, FileNotFoundError):
-        os.close(descriptor)
-        return None
+        if (lock.try_shared() if shared else lock.try_exclusive()) and lock.is_at_path():
+            return lock
     except BaseException:
-        os.close(descriptor)
+        lock.close()
         raise
-    with suppress(OSError):
-        os.close(descriptor)
+    lock.close()
     return None
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.processes.file_lock import FileLock
 from sluice.jobs.programs.archive.unpack import survey, unpack
 from sluice.jobs.programs.content_digest import Contents, file_sha256, folder_has
 from sluice.jobs.programs.errors import Away, FetchStopped, Unfit, one_line, reason_of
@@ -27,11 +28,11 @@ from sluice.jobs.programs.program_cache import (
     MEMBER_BYTES,
     PROGRAM,
     Fetched,
-    LockedFolder,
     Shelves,
     SourceMark,
     SourceRecord,
     abandoned,
+    locked_folder,
     read_record,
     remove,
     shared,
@@ -89,12 +90,12 @@ class ProgramStore:
         with self._shelved(order):
             self._shelves.prepare()
             self._sweep_now_and_then()
-            run = LockedFolder(self._shelves.runs)
+            run = locked_folder(self._shelves.runs)
         with closing(run):
             try:
                 folder = run.path / order.program
                 with self._shelved(order):
-                    self._fill(folder, order, stop, say, lock=run.descriptor)
+                    self._fill(folder, order, stop, say, lock=run.fd)
                 yield folder
             finally:
                 remove(run.path)
@@ -207,7 +208,7 @@ class ProgramStore:
     ) -> str:
         if record is None:
             say(f"attempting to fetch {order}")
-        with closing(LockedFolder(self._shelves.aside)) as aside:
+        with closing(locked_folder(self._shelves.aside)) as aside:
             looked_at = time.time()
             try:
                 fetched = self._fetched(order, aside, None if record is None else record.mark, patience)
@@ -232,21 +233,21 @@ class ProgramStore:
         return version
 
     def _fetched(
-        self, order: _Order, aside: LockedFolder, known: SourceMark | None, patience: Patience
+        self, order: _Order, aside: FileLock, known: SourceMark | None, patience: Patience
     ) -> Fetched | None:
         source, into, rules = order.source, aside.path / "fetched", self._rules
         try:
             if source.is_local:
                 return fetch_from_disk(source, into, known, rules, patience)
             if source.scheme == "rsync":
-                return fetch_by_rsync(source, into, known, rules, patience, lock=aside.descriptor)
+                return fetch_by_rsync(source, into, known, rules, patience, lock=aside.fd)
             return fetch_from_web(source, into, known, rules, patience)
         except (Away, FetchStopped):
             raise
         except Unfit as error:
             raise Unfit(f"could not fetch {order}: {error.what}") from None
 
-    def _install(self, order: _Order, fetched: Fetched, aside: LockedFolder, patience: Patience) -> str:
+    def _install(self, order: _Order, fetched: Fetched, aside: FileLock, patience: Patience) -> str:
         """Install the fetched file and return its version. It is moved to its place when it is complete and on the
         disk.
         """
@@ -288,7 +289,7 @@ class ProgramStore:
             raise Unfit(f"{order} cannot be unpacked: {error.what}") from None
 
     def _reserve(
-        self, order: _Order, fetched: Fetched, contents: Contents, aside: LockedFolder, patience: Patience
+        self, order: _Order, fetched: Fetched, contents: Contents, aside: FileLock, patience: Patience
     ) -> None:
         """Reserve the room for the version before it is unpacked."""
         needs = fetched.path.stat().st_size + contents.bytes + MEMBER_BYTES * (contents.members + 2)
@@ -301,7 +302,7 @@ class ProgramStore:
                     "that SLUICE_PROGRAMS_DIR_SIZE allows all versions together"
                 )
 
-    def _publish(self, aside: LockedFolder, tree: Path, version: str, patience: Patience) -> None:
+    def _publish(self, aside: FileLock, tree: Path, version: str, patience: Patience) -> None:
         for path in (tree / FETCHED, tree):
             _sync(path)
         with self._only_one(patience):

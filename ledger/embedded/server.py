@@ -33,6 +33,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -40,12 +41,12 @@ from typing import Self
 import psycopg
 from psycopg.pq import PGconn, Ping
 
+from sluice.jobs.processes.file_lock import FileLock
 from sluice.ledger.embedded import binaries, directory
 from sluice.ledger.embedded import directory as places
 from sluice.ledger.embedded.binaries import Binaries, Machine
 from sluice.ledger.embedded.directory import ServerDirectory
 from sluice.ledger.embedded.errors import EmbeddedUnavailable
-from sluice.ledger.embedded.filelock import POLL_S, FileLock, exclusively
 from sluice.ledger.embedded.os_user import ROOT, Account, account_for, give_to_folder_owner
 from sluice.ledger.embedded.settings import settings
 
@@ -53,6 +54,7 @@ from sluice.ledger.embedded.settings import settings
 READY_WITHIN_S = 60.0
 
 GONE_WITHIN_S = 60.0
+POLL_S = 0.005
 PAUSE_S_MAX = 0.2
 LOG_TAIL_LINES = 20
 
@@ -64,7 +66,7 @@ def ensure_running(place: ServerDirectory, launch: Callable[[FileLock], None]) -
     """
     launched = False
     for _ in _tries(place, READY_WITHIN_S, "did not answer in time. It may still be recovering from a crash"):
-        alive = FileLock(place.alive)
+        alive = _opened(place.alive)
         if not alive.try_exclusive():
             alive.release()
             if _ping(place) == Ping.OK:
@@ -80,7 +82,7 @@ def ensure_running(place: ServerDirectory, launch: Callable[[FileLock], None]) -
 
 def stop(place: ServerDirectory) -> None:
     """Shut the server down with open transactions rolled back, and return when its last process has ended."""
-    alive = FileLock(place.alive)
+    alive = _opened(place.alive)
     try:
         signalled = False
         for _ in _tries(place, GONE_WITHIN_S, "did not stop in time"):
@@ -107,7 +109,7 @@ def _hand_to(launch: Callable[[FileLock], None], alive: FileLock) -> None:
     try:
         launch(alive)
     finally:
-        alive.hand_over()  # Even after a failure: a started process may live and hold the lock.
+        alive.close()  # Even after a failure: a started process may live and hold the lock.
 
 
 def _ping(place: ServerDirectory) -> Ping:
@@ -265,7 +267,7 @@ class EmbeddedPostgres:
             self._open = False
             self._users.release()
             return
-        with exclusively(_lock(self._home), within_s=LOCK_WITHIN_S):
+        with _exclusively(_lock(self._home), within_s=LOCK_WITHIN_S):
             self._open = False
             _leave(self._place, self._users)
 
@@ -282,9 +284,9 @@ def open_postgres(home: Path, machine: Machine, *, durable: bool) -> EmbeddedPos
     """Do the work of `start` with the given machine."""
     home.mkdir(parents=True, exist_ok=True)
     home = home.resolve()
-    with exclusively(_lock(home), within_s=LOCK_WITHIN_S):
+    with _exclusively(_lock(home), within_s=LOCK_WITHIN_S):
         place = places.find(home) or _found(home, machine)
-        users = FileLock(place.users)
+        users = _opened(place.users)
         try:
             users.try_shared()  # Cannot fail: an exclusive holder would also hold our lock.
             url = ensure_running(place, lambda alive: launch(place, machine, alive, durable=durable))
@@ -311,3 +313,34 @@ def _leave(place: ServerDirectory, users: FileLock) -> None:
             stop(place)
     finally:
         users.release()
+
+
+@contextmanager
+def _exclusively(path: Path, *, within_s: float) -> Iterator[None]:
+    """Hold the lock of a file exclusively for the duration of a block."""
+    lock = _opened(path)
+    deadline = time.monotonic() + within_s
+    try:
+        while not lock.try_exclusive():
+            if time.monotonic() > deadline:
+                raise EmbeddedUnavailable(
+                    f"{path} has been held for {within_s:.0f} s by another process, which is starting or "
+                    "stopping the embedded Postgres. Wait for it, or end it, and try again."
+                )
+            time.sleep(POLL_S)
+        yield
+    finally:
+        lock.release()
+
+
+def _opened(path: Path) -> FileLock:
+    """Return the lock of a file, not locked. If root creates the file, it belongs to the owner of the folder."""
+    try:
+        lock = FileLock(path)
+    except PermissionError as refused:
+        raise EmbeddedUnavailable(
+            f"{path} cannot be opened: this embedded Postgres belongs to another user. "
+            "Work as that user, or choose a home of your own."
+        ) from refused
+    give_to_folder_owner(path)
+    return lock

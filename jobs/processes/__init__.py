@@ -1,0 +1,1 @@
+"""Coordination of the processes of one machine, whatever they run."""
