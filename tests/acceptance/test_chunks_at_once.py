@@ -20,7 +20,7 @@ from tests.acceptance import selections
 from tests.acceptance.chunk_notation import definitions
 from tests.acceptance.chunked_ledger import freshness, recorded
 from tests.ledger.races import race
-from tests.world import World
+from tests.world import World, taken_in
 
 #: Upper bound for the statements of any plan in these tests.
 STATEMENTS_MAX = 60
@@ -196,7 +196,7 @@ def selecting(url: str, world: World, id: str) -> Iterator[list[Message]]:
 
 def submit(ledger: Ledger, world: World, app: str, id: str, *, work_ids: Any = "1,2") -> list[Message]:
     raw = msgspec.Raw(msgspec.json.encode({"app": app, "work_ids": work_ids}))
-    return [*handle(ledger, world.catalogue, Submit(id=id, submission=raw))]
+    return taken_in(ledger, world.catalogue, Submit(id=id, submission=raw))
 
 
 def assert_all_succeed(world: World, ids: list[str], *, once: bool = True) -> None:
