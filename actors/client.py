@@ -129,9 +129,9 @@ class Client:
     def pause_apps(self, apps: Collection[str], *, by: str | None = None) -> list[str]:
         """Pause apps, and return the names of the apps that were not paused before. None of their jobs is started,
         whichever submissions request them."""
-        paused, messages = hold_apps_back(self._ledger, apps, by)
-        self._hint(*messages)
-        return paused
+        paused = hold_apps_back(self._ledger, apps, by)
+        self._hint(*paused.messages)
+        return paused.apps
 
     def resume_apps(self, apps: Collection[str]) -> list[str]:
         """Resume apps, and return the names of the apps that were paused."""

@@ -27,6 +27,14 @@ class PauseResult(NamedTuple):
     messages: Sequence[Message]
 
 
+class AppPauseResult(NamedTuple):
+    """Result of pausing apps. ``apps`` were not paused before. ``messages`` announce the jobs that run in place of
+    theirs."""
+
+    apps: list[str]
+    messages: Sequence[Message]
+
+
 def pause(ledger: Ledger, catalogue: Catalogue, message: Pause) -> Sequence[Message]:
     return hold_back(ledger, message.submission).messages
 
@@ -45,11 +53,9 @@ def go_on(ledger: Ledger, submission: str) -> ResumeResult | None:
     return ledger.transact(partial(_go_on, submission=submission))
 
 
-def hold_apps_back(
-    ledger: Ledger, apps: Collection[str], by: str | None
-) -> tuple[list[str], Sequence[Message]]:
-    """Pause apps. Return the names of those that were not paused before, and messages for jobs that get their slots."""
-    return ledger.transact(lambda tx: (app_pauses.pause(tx, apps, by=by), announce(tx, [])))
+def hold_apps_back(ledger: Ledger, apps: Collection[str], by: str | None) -> AppPauseResult:
+    """Pause apps. Jobs with a slot of a pool leave it to other apps."""
+    return ledger.transact(lambda tx: AppPauseResult(app_pauses.pause(tx, apps, by=by), announce(tx, [])))
 
 
 def let_apps_go(

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.actors.planner.landed_partitions import LandingResult
-from sluice.actors.planner.pauses import PauseResult, ResumeResult
+from sluice.actors.planner.pauses import AppPauseResult, PauseResult, ResumeResult
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Tx
@@ -92,8 +92,12 @@ def landed(_: Tx, found: LandingResult) -> CameTo | None:
     return {"landed": found.new} if found.new else None
 
 
-def all_paused(_: Tx, found: list[str]) -> CameTo | None:
-    """Return the apps or schedules that were not paused before."""
+def apps_paused(_: Tx, found: AppPauseResult) -> CameTo | None:
+    return {"paused": found.apps} if found.apps else None
+
+
+def schedules_paused(_: Tx, found: list[str]) -> CameTo | None:
+    """Return the schedules that were not paused before."""
     return {"paused": found} if found else None
 
 

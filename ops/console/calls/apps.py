@@ -99,7 +99,7 @@ def app(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters
 def pause(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> AppsPaused:
     """Pause an app. If it was paused before, it stays paused."""
     app = console.catalogue.app(asked.words[0]).name if console.has_definitions else asked.words[0]
-    client = console.doing(asked.who, "apps pause", {"app": app}, audit_results.all_paused)
+    client = console.doing(asked.who, "apps pause", {"app": app}, audit_results.apps_paused)
     return AppsPaused(client.pause_apps([app], by=str(asked.who)))
 
 

@@ -81,7 +81,9 @@ def schedules(console: ConsoleContext, _: CallArguments[NoParameters, NoParamete
 
 def pause(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> SchedulesPaused:
     ids = _known(console, asked.words[0])
-    ledger = console.ledger_doing(asked.who, "schedules pause", {"schedules": ids}, audit_results.all_paused)
+    ledger = console.ledger_doing(
+        asked.who, "schedules pause", {"schedules": ids}, audit_results.schedules_paused
+    )
     catalogue = console.catalogue if console.has_definitions else None
     return SchedulesPaused(manual.pause(ledger, catalogue, ids))
 
