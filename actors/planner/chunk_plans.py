@@ -36,9 +36,8 @@ LOOK_AGAIN_S = 30.0
 LOOK_SOON_S = 1.0
 
 
-def has_to_ask(submission: Submission) -> bool:
-    """Return whether users' code selects the work IDs. It must run once, and not in every planner that receives the
-    message."""
+def selects_work_ids(submission: Submission) -> bool:
+    """Return whether a function of the app selects the work IDs."""
     return submission.work_ids is None and submission.kwargs.get("work_ids") is None
 
 

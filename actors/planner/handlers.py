@@ -3,7 +3,7 @@
 Every handler takes a ledger, the catalogue and a message, and returns messages. It can safely run again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from sluice.actors.dispatch import announce, tell
 from sluice.actors.planner.admission import RESERVED, admit
 from sluice.actors.planner.bubble_down import may_push, push_children
 from sluice.actors.planner.bubble_up import Refuse, follow_turns, plan_together
-from sluice.actors.planner.chunk_plans import SELECT_S, has_to_ask, plan_by_chunk
+from sluice.actors.planner.chunk_plans import SELECT_S, plan_by_chunk, selects_work_ids
 from sluice.actors.planner.compensation_plans import plan_compensation
 from sluice.actors.planner.partition_plans import plan_by_partition
 from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
@@ -83,9 +83,8 @@ def plan(
                 partial(_plan, catalogue=catalogue, ids=ids, underway=underway), TransactionKind.PLAN
             )
             messages += sent
-            for received, submission in apart:
+            for received, submission, plan_one in apart:
                 underway.begin([received])
-                plan_one = _plan_apart(catalogue, received, submission)
                 messages += plan_one(ledger, catalogue, received, submission)
     return messages
 
@@ -159,51 +158,64 @@ _Read = tuple[submissions.ReceivedSubmission, Submission]
 #: Function that plans one submission in a transaction of its own.
 PlanOne = Callable[[Ledger, Catalogue, submissions.ReceivedSubmission, Submission], Sequence[Message]]
 
+_Apart = tuple[submissions.ReceivedSubmission, Submission, PlanOne]
+
+
+class _Ways(NamedTuple):
+    """Locked submissions, by where they are planned."""
+
+    together: list[_Read]
+    #: Planned next, in a transaction of its own. Only a submission that is named alone is.
+    apart: list[_Apart]
+    #: Left to messages of their own, so that the announcement of the other jobs does not wait for them.
+    later: list[submissions.ReceivedSubmission]
+
 
 def _plan(
     tx: Tx, *, catalogue: Catalogue, ids: list[str], underway: Underway
-) -> tuple[list[_Read], Sequence[Message]]:
+) -> tuple[list[_Apart], Sequence[Message]]:
     """Plan the submissions that are not planned yet. If one cannot be carried out, it is refused alone.
 
-    Submissions about work IDs are left to ``actors.planner.chunk_plans``, about partitions to
-    ``actors.planner.partition_plans``, compensations to ``actors.planner.compensation_plans``, retries to
-    ``actors.planner.retries``. Unless they are named alone, these and large ones are left to a message of their own. So
-    the announcement of the other jobs does not wait for them. A submission for an app that these definitions do not
-    have is tried again until its grace period is over.
+    Return the submission to plan apart, if there is one, and the messages.
     """
     refuse = partial(submissions.refuse, tx)
-    held = submissions.lock_pending(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
-    held, attempted = sort_out(tx, held, underway.worker)
+    locked = submissions.lock_pending(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
+    held, attempted = sort_out(tx, locked, underway.worker)
     reread = [(each, read) for each in held if (read := _reread(each, refuse))]
+    ways = _divide(catalogue, _set_unknown_aside(tx, catalogue, reread), is_alone=len(ids) == 1)
+    # Users' code selects the work IDs. It must run once, and not in every planner that receives the message.
+    selecting = [
+        each.number for each, read, by in ways.apart if by is plan_by_chunk and selects_work_ids(read)
+    ]
+    submissions.set_aside(tx, selecting, for_s=SELECT_S)
+    underway.begin(each for each, _ in ways.together)
+    numbered = [(each.number, read) for each, read in ways.together]
+    planned, ready = plan_together(tx, catalogue, numbered, refuse)
+    submissions.settle(tx, planned)
+    # The planners of the messages of these submissions may have skipped them, because they were locked here.
+    later = [Plan(submissions=(each.id,)) for each in ways.later]
+    return ways.apart, [*announce(tx, ready), *later, *attempted]
+
+
+def _set_unknown_aside(tx: Tx, catalogue: Catalogue, reread: list[_Read]) -> list[_Read]:
+    """Set submissions aside whose app these definitions lack, until their grace period is over. Return the others."""
     early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
     submissions.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
-    wanted = [(each, read) for each, read in reread if each.number not in early]
-    again = [(each, read) for each, read in wanted if _is_retried(catalogue, each, read)]
-    first = [(each, read) for each, read in wanted if not _is_retried(catalogue, each, read)]
-    undoing = [(each, read) for each, read in first if read.compensates is not None]
-    forward = [(each, read) for each, read in first if read.compensates is None]
-    by_chunk = [(each, read) for each, read in forward if _is_by_chunk(catalogue, read)]
-    by_partition = [(each, read) for each, read in forward if is_by_partition(catalogue, read)]
-    apart = [*again, *undoing, *by_chunk, *by_partition]
-    numbers = {each.number for each, _ in apart}
-    walked = [(each, read) for each, read in wanted if each.number not in numbers]
-    alone = {each.number for each, _ in wanted if each.named and len(ids) == 1}
-    later = {each.number: each for each, read in wanted if each.number in numbers or _names_many(read)}
-    later = {number: each for number, each in later.items() if number not in alone}
-    asking = [each.number for each, read in by_chunk if each.number in alone and has_to_ask(read)]
-    submissions.set_aside(tx, asking, for_s=SELECT_S)
-    together = [(each, read) for each, read in walked if each.number not in later]
-    underway.begin(each for each, _ in together)
-    planned, ready = plan_together(tx, catalogue, [(each.number, read) for each, read in together], refuse)
-    submissions.settle(tx, planned)
-    messages = [*announce(tx, ready), *_for_later(later.values()), *attempted]
-    return [(each, read) for each, read in apart if each.number in alone], messages
+    return [(each, read) for each, read in reread if each.number not in early]
 
 
-def _for_later(left: Iterable[submissions.ReceivedSubmission]) -> list[Message]:
-    """Return a message for each submission that this transaction has locked and leaves. The planner of its own message
-    may have skipped it."""
-    return [Plan(submissions=(each.id,)) for each in left]
+def _divide(catalogue: Catalogue, wanted: list[_Read], *, is_alone: bool) -> _Ways:
+    """Divide submissions by where they are planned. ``is_alone``: the message names one submission only."""
+    ways = _Ways([], [], [])
+    for received, submission in wanted:
+        plan_one = _planned_apart_by(catalogue, received, submission)
+        if not (is_alone and received.named) and (plan_one or _names_many(submission)):
+            ways.later.append(received)
+        elif plan_one:
+            ways.apart.append((received, submission, plan_one))
+        else:
+            ways.together.append((received, submission))
+    return ways
 
 
 def _names_many(submission: Submission) -> bool:
@@ -212,14 +224,17 @@ def _names_many(submission: Submission) -> bool:
     return submission.key is None and not 0 < len(submission.keys or ()) <= submissions.FEW_KEYS
 
 
-def _plan_apart(
+def _planned_apart_by(
     catalogue: Catalogue, received: submissions.ReceivedSubmission, submission: Submission
-) -> PlanOne:
+) -> PlanOne | None:
+    """Return the function that plans the submission apart. None: it is planned together with others."""
     if _is_retried(catalogue, received, submission):
         return plan_retry
     if submission.compensates is not None:
         return plan_compensation
-    return plan_by_chunk if _is_by_chunk(catalogue, submission) else plan_by_partition
+    if _is_by_chunk(catalogue, submission):
+        return plan_by_chunk
+    return plan_by_partition if is_by_partition(catalogue, submission) else None
 
 
 def _is_retried(
