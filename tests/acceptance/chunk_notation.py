@@ -113,7 +113,7 @@ def graph(text: str, kwargs: Mapping[str, Any], others: str = "") -> Graph:
     for part in _parts(text):
         head, _, needs = part.partition("<-")
         job = chunk(head.strip())
-        assert job not in jobs, f"{job} is told twice"
+        assert job not in jobs, f"{job} is written twice"
         jobs[job] = Job(frozenset(chunks(needs)), own.get(job.app + "'" * job.twin, kwargs))
     return jobs
 

@@ -2,9 +2,9 @@
 
 *Definitions:* ``S; G=7: S(90), events; J: G(1/1)``. Each part is an app with its step size in partitions (default: 1),
 and the tables that it reads. In parentheses is the offset of the start, and after a slash the offset of the end, each
-as a number of partitions or a duration. ``all`` means all existing partitions, and ``any`` that any later partition is
-accepted. ``from=`` and ``to=`` are cut-offs, and ``by=`` is the unit of the table's partitions. A table that no app is
-named after is filled outside of Sluice. ``S@hour`` has a partition per hour.
+as a number of partitions or a duration. ``all`` means all existing partitions. With ``any``, any later
+partition is accepted. ``from=`` and ``to=`` are cut-offs, and ``by=`` is the unit of the table's partitions.
+A table that no app is named after is filled outside of Sluice. ``S@hour`` has a partition per hour.
 
 *Partitions:* ``04-01`` is in 2024; other years are written in full. ``G[04-01..04-07]`` is one job.
 ``S[04-01..04-07 each]`` is a job for each partition. As a need, ``S[01-02..04-07]`` stands for every job that makes any
@@ -83,7 +83,7 @@ def graph(text: str, besides: Iterable[Step] = ()) -> Graph:
         head, _, needs = part.partition("<-")
         told += [(step, needs) for step in steps(head)]
     jobs = [step for step, _ in told]
-    assert len(set(jobs)) == len(jobs), "a job is told twice"
+    assert len(set(jobs)) == len(jobs), "a job is written twice"
     there = [*jobs, *besides]
     return {step: frozenset(_met(needs, there)) for step, needs in told}
 

@@ -34,7 +34,7 @@ CUTS: dict[str, Case] = {
         known="C[1-6] 10m; B[1-6] 61m; E[1-6] 1d",
         fresh="C[1-6]",
     ),
-    "the same, where a smaller size cuts it into two graphs": Case(
+    "the same with a smaller size, which cuts it into two graphs": Case(
         "A=3: B; B=2: E; E=4",
         "A 1-6",
         "E[1-4]; B[1,2] <- E[1-4]; B[3,4] <- E[1-4]; A[1-3] <- B[1,2], B[3,4]; A[4] <- B[3,4];"
@@ -62,7 +62,7 @@ CUTS: dict[str, Case] = {
         "A[1-6] <- B[1,2], B[3,4], B[5,6]",
     ),
     "IDs out of order": Case("A=4", "A [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]", "A[1-4]; A[5-8]; A[9,10]"),
-    "a size that does not go into the other": Case(
+    "sizes that do not divide each other": Case(
         "A=2: B; B=3",
         "A 1-7",
         "B[1-3]; A[1,2] <- B[1-3]; A[3] <- B[1-3]; B[4-6]; A[4,5] <- B[4-6]; A[6] <- B[4-6]; B[7]; A[7] <- B[7]",
@@ -70,12 +70,12 @@ CUTS: dict[str, Case] = {
     "a short graph at the end": Case(
         "A=4: B; B=2", "A 1-6", "B[1,2]; B[3,4]; A[1-4] <- B[1,2], B[3,4]; B[5,6]; A[5,6] <- B[5,6]"
     ),
-    "by their place in the list, not by what they are": Case(
+    "chunks are cut by the positions of the IDs in the sorted list, not by their values": Case(
         "A=2: B; B=4",
         "A [50, 1, 10, 2, 12, 11]",
         "B[1,2,10,11]; A[1,2] <- B[1,2,10,11]; A[10,11] <- B[1,2,10,11]; B[12,50]; A[12,50] <- B[12,50]",
     ),
-    "an app that need not run decides where the graphs are cut all the same": Case(
+    "an app that need not run also decides where the graphs are cut": Case(
         "A=3: B, C; B=2; C=4",
         "A 1-6",
         "B[1,2]; B[3,4]; B[5,6]; A[1-3] <- B[1,2], B[3,4]; A[4] <- B[3,4]; A[5,6] <- B[5,6]",
@@ -101,11 +101,13 @@ CUTS: dict[str, Case] = {
     "runs among texts": Case("A=2", 'A ["north", [7, 8]]', "A[7,8]; A[north]"),
     # Selection of work IDs.
     "the app selects a list": Case("A=2 select=two: B(0); B=1", "A", "B[0]; B[1]; A[0,1] <- B[0], B[1]"),
-    "of a tuple, the first": Case("A=2 select=out_of_order", "A", "A[3,4]; A[5]"),
-    "by what is given": Case("A=2 select=by_region", "A", "A[1,2]", given="region=north"),
-    "whoever names IDs is not asked for them": Case("A=2 select=broken", "A 7", "A[7]"),
-    "only the app that is asked for selects": Case("A=2: B; B=2 select=broken", "A 7", "B[7]; A[7] <- B[7]"),
-    "the default's kwargs take the place of those it was given": Case(
+    "the first item of a selected tuple has the IDs": Case("A=2 select=out_of_order", "A", "A[3,4]; A[5]"),
+    "the app selects by a kwarg of the submission": Case(
+        "A=2 select=by_region", "A", "A[1,2]", given="region=north"
+    ),
+    "the app does not select if the submission names IDs": Case("A=2 select=broken", "A 7", "A[7]"),
+    "only the requested app selects": Case("A=2: B; B=2 select=broken", "A 7", "B[7]; A[7] <- B[7]"),
+    "kwargs from default_work_ids replace the given kwargs": Case(
         "A=2 default=three_and_other_kwargs: B; B=2",
         "A",
         "B[1,2]; A[1,2] <- B[1,2]; B[3]; A[3] <- B[3]",
@@ -115,47 +117,47 @@ CUTS: dict[str, Case] = {
 }
 
 SHAPES: dict[str, Case] = {
-    "what two depend on is shared": Case(
+    "a dependency of two apps is shared": Case(
         "A=2: B, C; B=2: D; C=2: D, E; D=2; E=2",
         "A 1,2",
         "D[1,2]; E[1,2]; B[1,2] <- D[1,2]; C[1,2] <- D[1,2], E[1,2]; A[1,2] <- B[1,2], C[1,2]",
     ),
-    "but not what each has for itself": Case(
+    "a unique dependency of two apps is not shared": Case(
         "A=2: B, C; B=2: D(unique); C=2: D(unique); D=2",
         "A 1,2",
         "D[1,2]; D'[1,2]; B[1,2] <- D[1,2]; C[1,2] <- D'[1,2]; A[1,2] <- B[1,2], C[1,2]",
     ),
-    "one has it for itself, the other shares": Case(
+    "a dependency is unique for one app and shared by two other apps": Case(
         "A=2: B, C, F; B=2: D(unique); C=2: D; F=2: D; D=2",
         "A 1,2",
         "D[1,2]; D'[1,2]; B[1,2] <- D'[1,2]; C[1,2] <- D[1,2]; F[1,2] <- D[1,2];"
         "A[1,2] <- B[1,2], C[1,2], F[1,2]",
     ),
-    "one app twice, once for itself": Case(
+    "one dependency twice, once as unique": Case(
         "A=2: B, B(unique); B=2", "A 1,2", "B[1,2]; B'[1,2]; A[1,2] <- B[1,2], B'[1,2]"
     ),
-    "a shared parent has it for itself once": Case(
+    "a shared parent has one job of its unique dependency": Case(
         "A=2: B, C; B=2: X; C=2: X; X=2: D(unique); D=2",
         "A 1,2",
         "D[1,2]; X[1,2] <- D[1,2]; B[1,2] <- X[1,2]; C[1,2] <- X[1,2]; A[1,2] <- B[1,2], C[1,2]",
     ),
-    "what is private may depend on others": Case(
+    "a unique dependency may have dependencies": Case(
         "A=2: B(unique); B=2: D; D=2",
         "A 1-4",
         "D[1,2]; B[1,2] <- D[1,2]; A[1,2] <- B[1,2]; D[3,4]; B[3,4] <- D[3,4]; A[3,4] <- B[3,4]",
     ),
-    "what is below what is private is shared": Case(
+    "dependencies of unique jobs are shared": Case(
         "A=2: B(unique), C; C=2: B(unique); B=2: D; D=2",
         "A 1,2",
         "D[1,2]; B[1,2] <- D[1,2]; B'[1,2] <- D[1,2]; C[1,2] <- B'[1,2]; A[1,2] <- B[1,2], C[1,2]",
     ),
-    "what is private need not run either, where it is fresh": Case(
+    "a unique dependency need not run if it is fresh": Case(
         "A=2: B(unique); B=2: D; D=2", "A 1,2", "A[1,2]", known="B[1,2] 5m", fresh="B[1,2]"
     ),
-    "directly, and by way of another": Case(
+    "a dependency both directly and through another app": Case(
         "A=2: B, C; B=2: C; C=2", "A 1,2", "C[1,2]; B[1,2] <- C[1,2]; A[1,2] <- B[1,2], C[1,2]"
     ),
-    "two that share below one": Case(
+    "two dependencies of one app share a dependency": Case(
         "R=2: A, B; A=2: C, D; B=2: D, E; C=2: F; D=2: F; E=2: F; F=2",
         "R 1,2",
         "F[1,2]; C[1,2] <- F[1,2]; D[1,2] <- F[1,2]; E[1,2] <- F[1,2]; A[1,2] <- C[1,2], D[1,2];"
@@ -177,32 +179,32 @@ SHAPES: dict[str, Case] = {
 }
 
 KWARGS: dict[str, Case] = {
-    "everybody is handed what was given": Case(
+    "every job gets the kwargs of the submission": Case(
         "goodbye=2 select=two: hello(0); hello=1",
         "goodbye",
         "hello[0]; hello[1]; goodbye[0,1] <- hello[0], hello[1]",
         given="final_message=Thanks",
     ),
-    "what a dependency fixes goes before, for it and for all below it": Case(
+    "custom kwargs of a dependency override the given kwargs, also for its own dependencies": Case(
         "A=2: B(x=1 y=1); B=2: D(y=2); D=2",
         "A 1,2",
         "D[1,2]; B[1,2] <- D[1,2]; A[1,2] <- B[1,2]",
         given="x=0 z=7",
         kwargs="A x=0 z=7; B x=1 y=1 z=7; D x=1 y=2 z=7",
     ),
-    "what is handed different things on two ways is two": Case(
+    "a dependency with different kwargs on two paths has two jobs": Case(
         "A=2: B(x=1), C(x=2); B=2: D; C=2: D; D=2",
         "A 1,2",
         "D[1,2]; D'[1,2]; B[1,2] <- D[1,2]; C[1,2] <- D'[1,2]; A[1,2] <- B[1,2], C[1,2]",
         kwargs="B x=1; C x=2; D x=1; D' x=2",
     ),
-    "what is handed the same on two ways is one": Case(
+    "a dependency with equal kwargs on two paths has one job": Case(
         "A=2: B(x=1), C(x=2); B=2: D(x=3); C=2: D(x=3); D=2",
         "A 1,2",
         "D[1,2]; B[1,2] <- D[1,2]; C[1,2] <- D[1,2]; A[1,2] <- B[1,2], C[1,2]",
         kwargs="B x=1; C x=2; D x=3",
     ),
-    "to fix what is given anyway makes no difference": Case(
+    "custom kwargs that equal the given kwargs make no difference": Case(
         "A=2: B(x=1), C; B=2: D; C=2: D; D=2",
         "A 1,2",
         "D[1,2]; B[1,2] <- D[1,2]; C[1,2] <- D[1,2]; A[1,2] <- B[1,2], C[1,2]",

@@ -44,7 +44,7 @@ EXAMPLES: dict[str, Case] = {
         "J[04-15..04-21 each] <- G[04-14..04-20]; J[04-22..04-28 each] <- G[04-21..04-27];"
         "J[04-29..04-30 each] <- G[04-28..04-29]",
     ),
-    "the same where no leap day is among the ninety": Case(
+    "the same without a leap day among the ninety": Case(
         LINEAGE,
         "J 2023-06-01..2023-06-30",
         "S[2023-03-03..2023-06-30 each];"
@@ -62,14 +62,14 @@ EXAMPLES: dict[str, Case] = {
 }
 
 STEPS: dict[str, Case] = {
-    "a hole begins a new step behind it": Case(
+    "a new step begins after an existing partition": Case(
         "G=7",
         "G 04-01..04-15",
         "G[04-01..04-04]; G[04-06..04-12]; G[04-13..04-15]",
         there="G[04-05]",
         spared="G[04-05]",
     ),
-    "whoever needs what is there waits for nobody": Case(
+    "jobs that need only existing partitions do not wait": Case(
         "G=7; J: G",
         "J 04-01..04-30",
         "G[04-01..04-07]; G[04-11..04-17]; G[04-18..04-24]; G[04-25..04-30];"
@@ -82,16 +82,18 @@ STEPS: dict[str, Case] = {
     "over the end of another February": Case(
         "G=7", "G 2023-02-26..2023-03-05", "G[2023-02-26..2023-03-04]; G[2023-03-05]"
     ),
-    "a step that is longer than what is asked for": Case("G=90", "G 04-01..04-03", "G[04-01..04-03]"),
-    "all is there": Case(LINEAGE, "J 04-01..04-03", "", there="J[04-01..04-03]", spared="J[04-01..04-03]"),
-    "nobody looks behind what is there": Case(
+    "a step size longer than the requested span": Case("G=90", "G 04-01..04-03", "G[04-01..04-03]"),
+    "all requested partitions exist": Case(
+        LINEAGE, "J 04-01..04-03", "", there="J[04-01..04-03]", spared="J[04-01..04-03]"
+    ),
+    "inputs of existing partitions are not made": Case(
         "G; J: G",
         "J 04-01..04-02",
         "G[04-02]; J[04-02] <- G[04-02]",
         there="J[04-01]",
         spared="J[04-01]",
     ),
-    "what is there of some makes steps short": Case(
+    "existing partitions of some tables make steps shorter": Case(
         "S; G=3: S(1); J=2: G",
         "J 04-01..04-05",
         "S[04-03..04-05 each]; G[04-04..04-05] <- S[04-03..04-05];"
@@ -104,7 +106,7 @@ STEPS: dict[str, Case] = {
         "G 04-10",
         "S[04-07]; S[04-10]; G[04-10] <- S[04-07], S[04-10]",
     ),
-    "what several need is put together before it is cut": Case(
+    "partitions that several apps need are combined before they are cut": Case(
         "S=4; A: S(0/0); B: S(2/2); J: A, B",
         "J 04-05",
         "S[04-03]; S[04-05]; A[04-05] <- S[04-05]; B[04-05] <- S[04-03]; J[04-05] <- A[04-05], B[04-05]",
@@ -112,7 +114,7 @@ STEPS: dict[str, Case] = {
 }
 
 SHARED: dict[str, Case] = {
-    "what is under way is joined, and the rest is made": Case(
+    "steps in progress are joined, and the other partitions are made": Case(
         "G=7; J: G",
         "J 04-05..04-20",
         "G[04-11..04-17]; G[04-18..04-20];"
@@ -121,27 +123,27 @@ SHARED: dict[str, Case] = {
         active="G[04-01..04-07] G[04-08..04-10]",
         joined="G[04-01..04-07] G[04-08..04-10]",
     ),
-    "on both sides of what is under way": Case(
+    "partitions on both sides of steps in progress are made": Case(
         "G=7",
         "G 03-25..04-20",
         "G[03-25..03-31]; G[04-11..04-17]; G[04-18..04-20]",
         active="G[04-01..04-07] G[04-08..04-10]",
         joined="G[04-01..04-07] G[04-08..04-10]",
     ),
-    "all of it is under way": Case(
+    "all needed partitions are in progress": Case(
         "G=7; J=9: G",
         "J 04-03..04-06",
         "J[04-03..04-06] <- G[04-01..04-07]",
         active="G[04-01..04-07] G[04-08..04-10]",
         joined="G[04-01..04-07]",
     ),
-    "the very same again": Case(
+    "the same submission again": Case(
         "G=7", "G 04-01..04-07", "", active="G[04-01..04-07]", joined="G[04-01..04-07]"
     ),
 }
 
 READING: dict[str, Case] = {
-    "a table that others fill, with a hole": Case(
+    "a table that is filled outside of Sluice, with a gap": Case(
         "G=2: events",
         "G 04-01..04-06",
         "G[04-01..04-02]; G[04-03..04-04] <- events[04-03]; G[04-05..04-06] <- events[04-06]",
@@ -149,8 +151,8 @@ READING: dict[str, Case] = {
         spared="events[04-01..04-02] events[04-04..04-05]",
         awaited="events[04-03] events[04-06]",
     ),
-    "any later partition does": Case("G: users(any)", "G 04-07", "G[04-07]", there="users[04-20]"),
-    "of what has all the past in it the latest is too old": Case(
+    "any later partition is accepted": Case("G: users(any)", "G 04-07", "G[04-07]", there="users[04-20]"),
+    "the latest partition of a cumulative table is too old": Case(
         "G: users(any)", "G 04-21", "G[04-21] <- users[04-21]", there="users[04-20]", awaited="users[04-21]"
     ),
     "from a cut-off on": Case(
@@ -161,8 +163,8 @@ READING: dict[str, Case] = {
     "up to a cut-off": Case(
         "S; G=7: S(0 to=04-01)", "G 04-01..04-02", "S[04-01]; G[04-01..04-02] <- S[04-01]"
     ),
-    "nothing of it is needed": Case("S; G=7: S(0/10)", "G 04-01..04-07", "G[04-01..04-07]"),
-    "all there is": Case(
+    "no partition of the table is needed": Case("S; G=7: S(0/10)", "G 04-01..04-07", "G[04-01..04-07]"),
+    "all existing partitions of a table": Case(
         "G=7: events(all)",
         "G 04-02..04-03",
         "G[04-02..04-03] <- events[04-03]",
@@ -188,14 +190,14 @@ READING: dict[str, Case] = {
 }
 
 ANEW: dict[str, Case] = {
-    "what is there is made again": Case(
+    "a rerun makes existing partitions again": Case(
         "G=2; J: G",
         "G 04-01..04-03",
         "G[04-01..04-02]; G[04-03]",
         there="G[04-01..04-04] J[04-01..04-04]",
         rerun="job",
     ),
-    "and so is all that was made from it": Case(
+    "a downstream rerun also makes dependent partitions again": Case(
         "G=2; J: G(1)",
         "G 04-02",
         "G[04-02]; J[04-02] <- G[04-02]; J[04-03] <- G[04-02]",

@@ -37,7 +37,7 @@ class Slow:
 
     def __call__(self, **_: object) -> list[int]:
         self.asked.set()
-        assert self.answer.wait(30), "nobody let it answer"
+        assert self.answer.wait(30), "the test did not set the answer in time"
         return [1, 2]
 
 

@@ -64,7 +64,7 @@ SESSIONS: dict[str, Session] = {
         "sluice run Z 2 1 => 0 succeeded A A/2 B B/2 C C/2 Z Z/2",
         ran="A A/2 B B/2 C C/2 Z Z/2",
     ),
-    "the end is run with nothing done": session(
+    "the last job of a chain is run before its parents have run": session(
         CHAIN, "sluice run C 1 --push wanted => 0 succeeded A B C", ran="A B C"
     ),
     "a plan changes nothing": session(
@@ -86,7 +86,7 @@ SESSIONS: dict[str, Session] = {
         "sluice run A 1 --rerun job => 0 succeeded A",
         ran="A A",
     ),
-    "a job is tried as often as the option says": session(
+    "a job is retried as often as --max-fails allows": session(
         ALONE, "A exits 1", "sluice run A 1 --max-fails 4 => 1 failed A", ran="A A A A A"
     ),
     "a failed parent is retried": session(
@@ -99,13 +99,13 @@ SESSIONS: dict[str, Session] = {
         "sluice up --drain => 0 succeeded A B C",
         ran="A A B C",
     ),
-    "everything from the middle on is run again": session(
+    "the middle job of a chain and the jobs after it are run again": session(
         CHAIN,
         "sluice run C 1 => 0 succeeded A B C",
         "sluice run B 1 --rerun downstream => 0 succeeded A B C",
         ran="A B B C C",
     ),
-    "one of two alternatives fails": session(
+    "the first of two alternatives fails": session(
         EITHER,
         "A exits 1",
         "sluice run C 1 --push wanted => 0 failed A, succeeded B C",
@@ -124,7 +124,7 @@ SESSIONS: dict[str, Session] = {
         ran="A/9 B/9",
     ),
     # Showing, retrying and cancelling.
-    "what is not there cannot be looked at, retried or cancelled": session(
+    "jobs and submissions that do not exist cannot be shown, retried or cancelled": session(
         ALONE,
         "sluice show A 1 => 2 says The ledger has no job A/1",
         "sluice retry A 1 => 2 says The ledger has no job A/1",
@@ -132,13 +132,13 @@ SESSIONS: dict[str, Session] = {
         "sluice cancel nobody => 2 says no open submission nobody",
         "sluice submissions nobody => 2 says no submission nobody",
     ),
-    "what has not ended cannot be retried": session(
+    "an unfinished job cannot be retried": session(
         JOIN,
         "sluice run A 1 => 0 succeeded A, expected B, waiting C",
         "sluice retry C 1 => 2 succeeded A, expected B, waiting C says C/1 is waiting; only finished jobs",
         ran="A",
     ),
-    "a waiting job is cancelled, and is not pushed any more until it is asked for": session(
+    "a cancelled job is not pushed until it is requested again": session(
         JOIN,
         "sluice run A 1 => 0 succeeded A, expected B, waiting C",
         "sluice cancel C 1 => 0 succeeded A, expected B, cancelled C",
@@ -146,7 +146,7 @@ SESSIONS: dict[str, Session] = {
         "sluice run C 1 => 0 succeeded A B C",
         ran="A B C",
     ),
-    "a submission is withdrawn before anybody has planned it": session(
+    "a submission is cancelled before it is planned": session(
         ALONE,
         "sluice submit A 1 --id one => 0",
         "sluice cancel one => 0",

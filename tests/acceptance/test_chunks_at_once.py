@@ -149,7 +149,7 @@ def test_a_slow_selection_of_work_ids_does_not_delay_other_submissions(ledger_ur
         for other in (same_app, same_need, of_that_need):
             assert world.submission(other) is SubmissionState.ACTIVE
     world.queue.extend(sent)
-    assert world.submission("slow") is SubmissionState.RECEIVED, "by now others have B under way"
+    assert world.submission("slow") is SubmissionState.RECEIVED, "other submissions have B in progress by now"
     assert_all_succeed(world, ["slow", same_app, same_need], once=False)
 
 

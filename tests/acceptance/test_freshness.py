@@ -21,9 +21,9 @@ AS_FACTS = [
     "a millisecond older",  # The precision of printed times.
     "one ID is stale",  # Work IDs of one chunk with different times.
     "two minutes ago on one ID, never on the other",  # A work ID without a time.
-    "it ran, on quite other IDs",  # The time of a submission alone.
-    "it ran for somebody else alone",  # Times of work IDs alone: no submission counts.
-    "another one ran",  # The time of another app's submission.
+    "it ran on other IDs only",  # The time of a submission alone.
+    "it ran only as a dependency of another app",  # Times of work IDs alone: no submission counts.
+    "another app ran",  # The time of another app's submission.
 ]
 
 

@@ -42,7 +42,7 @@ CASES = {
         "b",
         {"a": "ready after ; stale: last ran 6 h 0 min ago", "b": "waiting after a#1"},
     ),
-    "upwards from what is too old": Case(
+    "a stale input and its own stale input run again": Case(
         {"a": "succeeded 05:00:00", "b": "succeeded 05:00:00"},
         "c",
         {
@@ -51,24 +51,24 @@ CASES = {
             "c": "waiting after b#1",
         },
     ),
-    "not above what is fresh": Case(
+    "a stale input of a fresh input does not run again": Case(
         {"a": "succeeded 01:00:00", "b": "succeeded 06:00:00"}, "c", {"c": "ready after "}, {"b": FRESH}
     ),
-    "a state without a time is one of just now": Case(
+    "a state without a time counts as new": Case(
         {"a": "succeeded"}, "b", {"b": "ready after "}, {"a": "succeeded: the ledger has it"}
     ),
-    "even that is run again where nothing may be old at all": Case(
+    "an input with max_lag 0 runs again even if it is new": Case(
         {"a": "succeeded"}, "f", {"a": "ready after ; stale: it always runs", "f": "waiting after a#1"}
     ),
-    "whoever has succeeded is not run again for its inputs": Case(
+    "a succeeded job does not run again if its inputs are stale": Case(
         {"a": "succeeded 01:00:00", "b": "succeeded 02:00:00"}, "b", {}, {"b": "succeeded: the ledger has it"}
     ),
-    "unless somebody asks for that": Case(
+    "a rerun of a succeeded job also runs its stale inputs again": Case(
         {"a": "succeeded 01:00:00", "b": "succeeded 02:00:00"},
         "b --rerun job",
         {"a": "ready after ; stale: last ran 11 h 0 min ago", "b": "waiting after a#1"},
     ),
-    "a way that is met goes before one that is too old": Case(
+    "a satisfied alternative is preferred to a stale alternative": Case(
         {"a": "succeeded 01:00:00", "b": "succeeded 02:00:00"},
         "e",
         {"e": "ready after one: a/1 | other: "},
@@ -77,7 +77,7 @@ CASES = {
             "b": "succeeded: the ledger has it",
         },
     ),
-    "one that is too old before one that nobody has met": Case(
+    "a stale alternative is preferred to an alternative that never ran": Case(
         {"a": "succeeded 01:00:00"},
         "e",
         {"a": "ready after ; stale: last ran 11 h 0 min ago", "e": "waiting after one: a#1 | other: b/1"},

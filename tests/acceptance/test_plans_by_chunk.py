@@ -38,15 +38,15 @@ ON_LEDGER = [
     "runs with gaps",
     "numbers below zero",
     "runs among texts",
-    "by what is given",  # The submission's kwargs choose the work IDs.
-    "the default's kwargs take the place of those it was given",
-    "but not what each has for itself",  # Two jobs of one app with the same work IDs.
-    "what is handed different things on two ways is two",  # Jobs of one app with different kwargs.
+    "the app selects by a kwarg of the submission",  # The submission's kwargs choose the work IDs.
+    "kwargs from default_work_ids replace the given kwargs",
+    "a unique dependency of two apps is not shared",  # Two jobs of one app with the same work IDs.
+    "a dependency with different kwargs on two paths has two jobs",  # Jobs of one app with different kwargs.
     "two hundred deep",
     "a millisecond older",  # The precision of stored times.
-    "one chunk of a graph is fresh, the other not",  # Ages of several chunks of one app.
-    "it ran, on quite other IDs",  # The last submission of an app, without results for the work IDs.
-    "it ran for somebody else alone",  # Results for the work IDs, without a submission of the app.
+    "one chunk of a graph is fresh, the other is not",  # Ages of several chunks of one app.
+    "it ran on other IDs only",  # The last submission of an app, without results for the work IDs.
+    "it ran only as a dependency of another app",  # Results for work IDs, without a submission.
 ]
 
 
@@ -111,7 +111,7 @@ def assert_as_told(document: Mapping[str, Any], told: Case) -> None:
     found: Graph = {}
     for job in document["jobs"]:
         needs = [names[ref] for gate in job["gates"] for ref in gate["needs"]]
-        assert all(need in found for need in needs), f"{job['ref']} stands before what it needs"
+        assert all(need in found for need in needs), f"{job['ref']} is listed before a job that it needs"
         assert job["state"] == ("waiting" if needs else "ready")
         found[names[job["ref"]]] = Job(frozenset(needs), job["kwargs"])
     assert_same(found, _graph(told))

@@ -29,14 +29,14 @@ CASES: dict[str, Case] = EXAMPLES | STEPS | SHARED | READING | ANEW
 #: Cases that differ in the rows that the ledger has to store or to look up.
 ON_LEDGER = [
     "a join over a grouping over ninety days",
-    "what is there of some makes steps short",  # Existing partitions of several tables.
-    "all is there",  # No job.
-    "what is under way is joined, and the rest is made",
-    "the very same again",  # No job of its own, and a step that it waits for.
-    "a table that others fill, with a hole",  # Partitions that have to land.
-    "of what has all the past in it the latest is too old",
-    "all there is",  # The first and the last existing partition of a table.
-    "and so is all that was made from it",  # A rerun of existing partitions and of those made from them.
+    "existing partitions of some tables make steps shorter",  # Existing partitions of several tables.
+    "all requested partitions exist",  # No job.
+    "steps in progress are joined, and the other partitions are made",
+    "the same submission again",  # No job of its own, and a step that it waits for.
+    "a table that is filled outside of Sluice, with a gap",  # Partitions that have to land.
+    "the latest partition of a cumulative table is too old",
+    "all existing partitions of a table",  # The first and the last existing partition of a table.
+    "a downstream rerun also makes dependent partitions again",  # The partitions already exist.
 ]
 _JOBS = """
 SELECT child.app, child.key, child.state, parent.app, parent.key

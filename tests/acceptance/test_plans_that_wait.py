@@ -17,25 +17,25 @@ from tests.acceptance.plans_that_wait import NOTHING, REFUSED, WAITS, Wait
 from tests.world import World
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-UNDER_WAY = "the dependency is under way"
+UNDER_WAY = "the dependency is in progress"
 #: Pairs of a state and a case: each state once, and each form of a key once.
 AS_JOBS = [
     *((state, UNDER_WAY) for state in (State.WAITING, State.READY, State.RUNNING)),
-    (State.READY, "it is, on some of the IDs and on others"),
-    (State.READY, "it is, on texts"),
-    (State.READY, "it is, on quite other IDs"),
-    (State.READY, "two are"),
+    (State.READY, "the dependency is in progress on some of the IDs and on other IDs"),
+    (State.READY, "the dependency is in progress on texts"),
+    (State.READY, "the dependency is in progress on other IDs only"),
+    (State.READY, "two dependencies are in progress"),
 ]
 #: Cases that differ in the rows that the ledger has to store or to look up.
 ON_LEDGER = [
     UNDER_WAY,
-    "it is, on some of the IDs and on others",
-    "it is, on the other IDs of a run with gaps",
-    "it is, on texts",
-    "two are",
-    "it is, and would not run here, for it ran as a whole",
-    "it is, on the chunk that is fresh and not on the one that is stale",
-    "the app itself is, which is asked for by name and so runs again",
+    "the dependency is in progress on some of the IDs and on other IDs",
+    "the dependency is in progress on IDs in the gaps of a run",
+    "the dependency is in progress on texts",
+    "two dependencies are in progress",
+    "the dependency is in progress, but need not run, because it ran on any IDs",
+    "the dependency is in progress on its fresh chunk, and not on its stale chunk",
+    "the requested app itself is in progress, and runs again",
 ]
 
 
@@ -56,7 +56,7 @@ def test_a_given_job_is_in_progress_by_its_state(clerk: Clerk, state: State, nam
 
 
 def test_finished_jobs_are_not_waited_for(clerk: Clerk) -> None:
-    """They do not count as fresh either: only the facts about freshness do."""
+    """They are not fresh either: only the given facts determine freshness."""
     finished = [
         {"app": "B", "key": f"1-2@{number}", "state": state}
         for number, state in enumerate(sorted({*State} - LIVE), start=1)
@@ -67,7 +67,7 @@ def test_finished_jobs_are_not_waited_for(clerk: Clerk) -> None:
 
 
 def test_an_app_in_progress_on_unknown_work_ids_is_waited_for(clerk: Clerk) -> None:
-    told = WAITS["it is, on quite other IDs"]
+    told = WAITS["the dependency is in progress on other IDs only"]
     document = asked(clerk, told, {"active": [{"app": "B"}]})
     assert ([each["app"] for each in document["waits_for"]], document["jobs"]) == (["B"], [])
 
