@@ -21,18 +21,18 @@ SHARED = {"A": PLAIN, "B": PLAIN, "E": PLAIN, "C": either("A B", "A E")}
 DEEP = {"top": PLAIN, "A": either("top"), "B": PLAIN, "C": either("A", "B"), "D": either("C")}
 
 ALTERNATIVES = {
-    "the first to succeed is enough": story(
+    "the first alternative that succeeds is enough": story(
         ONE_OF_TWO,
         "submit A => ready A",
         "finish A => succeeded A, expected B, ready C",
         "finish C => succeeded A C, expected B, ready D",
     ),
-    "so is the other": story(
+    "the second alternative alone is enough": story(
         ONE_OF_TWO,
         "submit B => ready B",
         "finish B => succeeded B, expected A, ready C",
     ),
-    "what has run by one way is not run again by another": story(
+    "a job that ran by one alternative does not run again by another": story(
         ONE_OF_TWO,
         "submit A B => ready A B",
         "finish A => succeeded A, ready B C",
@@ -41,7 +41,7 @@ ALTERNATIVES = {
         "finish D => succeeded A B C D",
         ran={"C": 1, "D": 1},
     ),
-    "what runs by one way goes on whatever comes of another": story(
+    "a job that runs by one alternative continues if another alternative fails": story(
         ONE_OF_TWO,
         "submit A B => ready A B",
         "finish A => succeeded A, ready B C",
@@ -50,13 +50,13 @@ ALTERNATIVES = {
         "end C => succeeded A, failed B, executed C",
         "judge => succeeded A C, failed B, ready D",
     ),
-    "a group of two is met by both": story(
+    "a group of two parents is satisfied by both together": story(
         TWO_OR_ONE,
         "submit A B => ready A B",
         "finish A => succeeded A, ready B, expected E, waiting C",
         "finish B => succeeded A B, expected E, ready C",
     ),
-    "half of one group and half of another are not one": story(
+    "half of one group and half of another do not satisfy a group": story(
         {"A": PLAIN, "B": PLAIN, "E": PLAIN, "F": PLAIN, "C": either("A B", "E F")},
         "submit A E => ready A E",
         "finish A E => succeeded A E, expected B F, waiting C",
@@ -70,7 +70,7 @@ ALTERNATIVES = {
         "finish E => succeeded A E, expected B, ready C",
     ),
     # Pulling.
-    "a job is lost with its last alternative, and those below with it": story(
+    "a job and its downstream jobs are lost with its last alternative": story(
         ONE_OF_TWO,
         "submit D id=one => ready A, expected B, waiting C D",
         "fail A => failed A, ready B, waiting C D",
@@ -78,7 +78,7 @@ ALTERNATIVES = {
         "wait 1 => failed A B, upstream_failed C D",
         one="failed",
     ),
-    "a lost alternative that is run again revives the job": story(
+    "a rerun of a lost alternative makes the job wait again": story(
         ONE_OF_TWO,
         "submit D => ready A, expected B, waiting C D",
         "fail A => failed A, ready B, waiting C D",
@@ -86,13 +86,13 @@ ALTERNATIVES = {
         "submit B rerun=job => failed A, ready B, waiting C D",
         "finish B => failed A, succeeded B, ready C, waiting D",
     ),
-    "a pull takes what is under way already, though it comes second": story(
+    "a pull uses an alternative in progress, even if it is listed second": story(
         ONE_OF_TWO,
         "submit B push=wanted => ready B",
         "start B => running B",
         "submit C => expected A, running B, waiting C",
     ),
-    "a pull passes over what is lost already": story(
+    "a pull passes over a lost alternative": story(
         ONE_OF_TWO,
         "submit A push=wanted => ready A",
         "fail A => failed A",

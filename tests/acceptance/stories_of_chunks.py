@@ -10,7 +10,7 @@ START = "submit A 1-6 id=one => ready E[1-6], waiting B[1,2] B[3,4] B[5,6] A[1-3
 ROOTED = "finish E[1-6] => succeeded E[1-6], ready B[1,2] B[3,4] B[5,6], waiting A[1-3] A[4-6]"
 
 FAILING = {
-    "all of it runs, and what has run is remembered": story(
+    "all chunks run, and their successes are recorded": story(
         README,
         START,
         ROOTED,
@@ -20,7 +20,7 @@ FAILING = {
         "finish A[4-6] => succeeded E[1-6] B[1,2] B[3,4] B[5,6] A[1-3] A[4-6], one is succeeded",
         fresh="E[1-6] B[1-6] A[1-6]",
     ),
-    "the next submission runs again what failed, and only that": story(
+    "the next submission runs only failed and unfinished chunks again": story(
         README,
         START,
         ROOTED,
@@ -43,7 +43,7 @@ FAILING = {
         "finish F[1,2] => failed C[1], upstream_failed B[1,2] A[1,2], succeeded C[2] D[1,2] F[1,2], one is failed",
         fresh="C[2] D[1,2] F[1,2]",
     ),
-    "a failed chunk that is run again brings back those who waited for it": story(
+    "a rerun of a failed chunk makes its downstream chunks wait again": story(
         README,
         START,
         ROOTED,
@@ -55,14 +55,14 @@ FAILING = {
         fresh="E[1-6] B[1-6] A[1-6]",
         ran="E[1-6]:1 B[1,2]:1 B[3,4]:2 B[5,6]:1 A[1-3]:1",
     ),
-    "so does asking again for one who waited": story(
+    "a rerun of a downstream chunk runs its failed dependency again": story(
         "A=2: B; B=2",
         "submit A 1,2 id=one => ready B[1,2], waiting A[1,2]",
         "fail B[1,2] => failed B[1,2], upstream_failed A[1,2], one is failed",
         "rerun A[1,2] => ready B[1,2], waiting A[1,2]",
         "finish B[1,2] A[1,2] => succeeded B[1,2] A[1,2]",
     ),
-    "whatever a chunk has ended as, it can be run again": story(
+    "a chunk can be run again after a success, a failure or a cancellation": story(
         "A=1: B; B=1",
         "submit A 1,2,3 id=one => ready B[1] B[2] B[3], waiting A[1] A[2] A[3]",
         "finish B[1] A[1] => succeeded B[1] A[1], ready B[2] B[3], waiting A[2] A[3]",
@@ -75,7 +75,7 @@ FAILING = {
 }
 
 LOSING = {
-    "the worker of a chunk is lost: the chunk runs again, and nobody is the worse for it": story(
+    "a chunk runs again if its worker is lost, and no other chunk is affected": story(
         README,
         START,
         ROOTED,
@@ -88,7 +88,7 @@ LOSING = {
 }
 
 CANCELLING = {
-    "a submission is withdrawn while a chunk runs: what has ended stays, all else is cancelled": story(
+    "if a submission is cancelled, its finished chunks stay, and all other chunks are cancelled": story(
         README,
         START,
         ROOTED,
@@ -97,7 +97,7 @@ CANCELLING = {
         "wait 60 => succeeded E[1-6], cancelled B[1,2] B[3,4] B[5,6] A[1-3] A[4-6]",
         fresh="E[1-6]",
     ),
-    "a chunk is cancelled: those that need it cannot run, and all others do": story(
+    "if a chunk is cancelled, the chunks that need it cannot run, and all other chunks do": story(
         README,
         START,
         ROOTED,
@@ -107,14 +107,14 @@ CANCELLING = {
         "upstream_failed A[1-3], one is failed",
         fresh="E[1-6] B[3-6] A[4-6]",
     ),
-    "what was cancelled satisfies nobody": story(
+    "a cancelled chunk satisfies no dependency": story(
         "A=2: B; B=2",
         "submit B 1,2 id=one => ready B[1,2]",
         "withdraw one => cancelled B[1,2], one is cancelled",
         "submit A 1,2 id=two => cancelled B[1,2], ready B'[1,2], waiting A[1,2]",
         "finish B'[1,2] A[1,2] => cancelled B[1,2], succeeded B'[1,2] A[1,2], two is succeeded",
     ),
-    "a submission that waits to be planned is withdrawn": story(
+    "a submission that waits to be planned is cancelled": story(
         "A=2: B; B=2",
         "submit B 1,2 id=one => ready B[1,2]",
         "submit A 1,2 id=two => ready B[1,2], two is received",

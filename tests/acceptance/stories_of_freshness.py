@@ -6,7 +6,7 @@ They are written in the notation of ``chunk_story``.
 from tests.acceptance.chunk_story import story
 
 WAITING = {
-    "a dependency is under way: it is waited for, and then it is fresh": story(
+    "a submission waits for a dependency in progress, and then uses its fresh result": story(
         "A=2: B; B=2",
         "submit B 1,2 id=one => ready B[1,2]",
         "wait 3600 => ready B[1,2]",
@@ -19,7 +19,7 @@ WAITING = {
         "finish A[1,2] => succeeded B[1,2] A[1,2], two is succeeded",
         ran="B[1,2]:1",
     ),
-    "it fails: whoever waited runs it anew": story(
+    "a submission that waited for a dependency runs it again if it failed": story(
         "A=2: B; B=2",
         "submit B 1,2 id=one => ready B[1,2]",
         "wait 10 => ready B[1,2]",
@@ -28,7 +28,7 @@ WAITING = {
         "fail B[1,2] => failed B[1,2], one is failed",
         "wait 1 => failed B[1,2], ready B'[1,2], waiting A[1,2], two is active",
     ),
-    "it is of no use once it is as old as that: whoever waited runs it anew": story(
+    "a submission that waited for a dependency with lag 0 runs it again": story(
         "A=2: B(0); B=2",
         "submit B 1,2 id=one => ready B[1,2]",
         "wait 10 => ready B[1,2]",
@@ -36,7 +36,7 @@ WAITING = {
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "wait 3 => succeeded B[1,2], ready B'[1,2], waiting A[1,2], two is active",
     ),
-    "what a dependency depends on is under way: that is waited for too": story(
+    "a submission waits for an indirect dependency in progress": story(
         "A=2: B; B=2: E; E=2",
         "submit E 1,2 id=one => ready E[1,2]",
         "submit A 1,2 id=two => ready E[1,2], two is received",
@@ -44,7 +44,7 @@ WAITING = {
         "wait 3 => succeeded E[1,2], ready B[1,2], waiting A[1,2], two is active",
         "finish B[1,2] A[1,2] => succeeded E[1,2] B[1,2] A[1,2], two is succeeded",
     ),
-    "one of its chunks ends after the other: it is planned once both have": story(
+    "a submission waits until both chunks of a dependency have ended": story(
         "A=2: B; B=1",
         "submit B 1,2 id=one => ready B[1] B[2]",
         "submit A 1,2 id=two => ready B[1] B[2], two is received",
@@ -53,12 +53,12 @@ WAITING = {
         "finish B[2] => succeeded B[1] B[2], one is succeeded",
         "wait 3 => succeeded B[1] B[2], ready A[1,2], two is active",
     ),
-    "a dependency is under way on other IDs: nobody waits": story(
+    "a submission does not wait for a dependency in progress on other IDs": story(
         "A=2: B; B=2",
         "submit B 3,4 id=one => ready B[3,4]",
         "submit A 1,2 id=two => ready B[3,4] B[1,2], waiting A[1,2]",
     ),
-    "it is under way for whoever asked for the same": story(
+    "a submission waits for the dependency of an equal submission": story(
         "A=2: B; B=2",
         "submit A 1,2 id=one => ready B[1,2], waiting A[1,2]",
         "submit A 1,2 id=two => ready B[1,2], waiting A[1,2], two is received",
@@ -67,13 +67,13 @@ WAITING = {
         "finish A[1,2] A'[1,2] => succeeded B[1,2] A[1,2] A'[1,2], one is succeeded, two is succeeded",
         ran="B[1,2]:1 A[1,2]:1 A'[1,2]:1",
     ),
-    "what is asked for by name runs, whoever else asked for it": story(
+    "a requested app runs for each submission, even on the same IDs": story(
         "A=2",
         "submit A 1,2 id=one => ready A[1,2]",
         "submit A 1,2 id=two => ready A[1,2] A'[1,2]",
         "finish A[1,2] A'[1,2] => succeeded A[1,2] A'[1,2], one is succeeded, two is succeeded",
     ),
-    "three wait for each other in a row": story(
+    "three submissions wait for each other in a row": story(
         "A=2: B; B=2: C; C=2",
         "submit C 1,2 id=one => ready C[1,2]",
         "submit B 1,2 id=two => ready C[1,2], two is received",
@@ -86,7 +86,7 @@ WAITING = {
         "finish A[1,2] => succeeded C[1,2] B[1,2] A[1,2], three is succeeded",
         ran="C[1,2]:1 B[1,2]:1 A[1,2]:1",
     ),
-    "an older submission that nobody has planned yet is waited for": story(
+    "a submission waits for an older submission that is not planned yet": story(
         "A=2: B; B=2",
         "leave B 1,2 id=one => one is received",
         "submit A 1,2 id=two => one is received, two is received",
@@ -95,7 +95,7 @@ WAITING = {
         "wait 3 => succeeded B[1,2], ready A[1,2], two is active",
         ran="B[1,2]:1",
     ),
-    "a younger one is not": story(
+    "a submission does not wait for a younger submission": story(
         "A=2: B; B=2",
         "leave A 1,2 id=one => one is received",
         "leave B 1,2 id=two => two is received",
@@ -104,7 +104,7 @@ WAITING = {
 }
 
 REMEMBERING = {
-    "what ran lately need not run again, to the second": story(
+    "a dependency need not run again within its lag, to the second": story(
         "A=2: B(90s); B=2",
         "submit A 1,2 id=one => ready B[1,2], waiting A[1,2]",
         "finish B[1,2] A[1,2] => succeeded B[1,2] A[1,2], one is succeeded",
@@ -114,26 +114,26 @@ REMEMBERING = {
         "wait 1 => succeeded B[1,2] A[1,2] A'[1,2]",
         "submit A 1,2 id=three => succeeded B[1,2] A[1,2] A'[1,2], ready B'[1,2], waiting A''[1,2]",
     ),
-    "other IDs are other results": story(
+    "other IDs have other results": story(
         "A=2: B; B=1",
         "submit A 1,2 id=one => ready B[1] B[2], waiting A[1,2]",
         "finish B[1] B[2] A[1,2] => succeeded B[1] B[2] A[1,2], one is succeeded",
         "submit A 2,3 id=two => succeeded B[1] B[2] A[1,2], ready B[3], waiting A[2,3]",
     ),
-    "whoever only tries it out leaves nothing behind": story(
+    "a submission with the kwarg testing records no results": story(
         "A=2: B; B=2",
         "submit A 1,2 id=one with testing=1 => ready B[1,2], waiting A[1,2]",
         "finish B[1,2] A[1,2] => succeeded B[1,2] A[1,2], one is succeeded",
         "submit A 1,2 id=two => succeeded B[1,2] A[1,2], ready B'[1,2], waiting A'[1,2]",
         fresh="",
     ),
-    "nor does a dependency that is only tried out": story(
+    "a dependency with the kwarg testing records no results": story(
         "A=2: B(testing=1); B=2",
         "submit A 1,2 id=one => ready B[1,2], waiting A[1,2]",
         "finish B[1,2] A[1,2] => succeeded B[1,2] A[1,2], one is succeeded",
         fresh="A[1,2]",
     ),
-    "what an app is told to tell apart is fresh by itself": story(
+    "results for different values of the freshness_by kwarg are fresh separately": story(
         "A=2: B; B=2 by=region",
         "submit A 1,2 id=one with region=north => ready B[1,2], waiting A[1,2]",
         "submit A 1,2 id=two with region=south => ready B[1,2] B'[1,2], waiting A[1,2] A'[1,2]",
@@ -143,7 +143,7 @@ REMEMBERING = {
         "submit A 1,2 id=four with region=west => succeeded B[1,2] A[1,2] B'[1,2] A'[1,2], ready A''[1,2] B''[1,2],"
         "waiting A'''[1,2]",
     ),
-    "other kwargs make no difference": story(
+    "kwargs outside freshness_by make no difference": story(
         "A=2: B; B=2 by=region",
         "submit B 1,2 id=one with region=north x=1 => ready B[1,2]",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
@@ -152,28 +152,28 @@ REMEMBERING = {
 }
 
 ANY_IDS = {
-    "it lacks an ID, and runs on all of the chunk": story(
+    "a dependency that lacks an ID runs on the whole chunk": story(
         "A=3: B; B=3",
         "submit B 1,2 id=one => ready B[1,2]",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "wait 1800 => succeeded B[1,2]",
         "submit A 1-3 id=two => succeeded B[1,2], ready B[1-3], waiting A[1-3]",
     ),
-    "it lacks an ID, and nobody minds": story(
+    "a dependency that lacks an ID need not run if missing IDs are allowed": story(
         "A=3: B(any); B=3",
         "submit B 1,2 id=one => ready B[1,2]",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "wait 1800 => succeeded B[1,2]",
         "submit A 1-3 id=two => succeeded B[1,2], ready A[1-3]",
     ),
-    "it ran for another's sake alone, which does not count": story(
+    "a run only as a dependency of another app does not count": story(
         "A=3: B(any); B=3; C=3: B",
         "submit C 1,2 id=one => ready B[1,2], waiting C[1,2]",
         "finish B[1,2] C[1,2] => succeeded B[1,2] C[1,2], one is succeeded",
         "wait 300 => succeeded B[1,2] C[1,2]",
         "submit A 1-3 id=two => succeeded B[1,2] C[1,2], ready B[1-3], waiting A[1-3]",
     ),
-    "a chunk of it was run again by itself, which does not count either": story(
+    "a rerun of a single chunk does not count": story(
         "A=3: B(any); B=3; C=3: B",
         "submit C 1,2 id=one => ready B[1,2], waiting C[1,2]",
         "finish B[1,2] C[1,2] => succeeded B[1,2] C[1,2], one is succeeded",
@@ -181,20 +181,20 @@ ANY_IDS = {
         "finish B[1,2] => succeeded B[1,2] C[1,2]",
         "submit A 1-3 id=two => succeeded B[1,2] C[1,2], ready B[1-3], waiting A[1-3]",
     ),
-    "it was only tried out, which does not count": story(
+    "a run with the kwarg testing does not count": story(
         "A=3: B(any); B=3",
         "submit B 1,2 id=one with testing=1 => ready B[1,2]",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "submit A 1-3 id=two => succeeded B[1,2], ready B[1-3], waiting A[1-3]",
     ),
-    "it ran for what it tells apart": story(
+    "a run with another value of the freshness_by kwarg does not count": story(
         "A=3: B(any); B=3 by=region",
         "submit B 1,2 id=one with region=north => ready B[1,2]",
         "finish B[1,2] => succeeded B[1,2], one is succeeded",
         "submit A 1-3 id=two with region=south => succeeded B[1,2], ready B[1-3], waiting A[1-3]",
         "submit A 1-3 id=three with region=north => succeeded B[1,2], ready B[1-3], waiting A[1-3], ready A'[1-3]",
     ),
-    "it failed, which does not count": story(
+    "a failed run does not count": story(
         "A=3: B(any); B=1",
         "submit B 1,2 id=one => ready B[1] B[2]",
         "finish B[1] => succeeded B[1], ready B[2]",

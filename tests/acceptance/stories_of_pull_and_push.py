@@ -21,7 +21,7 @@ TWOS = " ".join(f"app2/{key}" for key in CLIENTS)
 *MOST, LAST = TWOS.split()
 
 PULL_AND_PUSH = {
-    "what has succeeded is not run again because it is submitted again": story(
+    "a succeeded job does not run again if it is submitted again": story(
         "A -> B -> C",
         "submit C push=wanted => ready A, waiting B C",
         "finish A B C => succeeded A B C",
@@ -30,7 +30,7 @@ PULL_AND_PUSH = {
         ran={"A": 1, "B": 1, "C": 1},
         again="succeeded",
     ),
-    "submitting twice what is under way changes nothing": story(
+    "submitting a job in progress again changes nothing": story(
         "A -> B",
         "submit B => ready A, waiting B",
         "submit B => ready A, waiting B",
@@ -62,7 +62,7 @@ PULL_AND_PUSH = {
         "finish B => succeeded A B",
         ran={"A": 1, "B": 1},
     ),
-    "a child of a running parent waits without being looked at": story(
+    "a child of a running parent waits until the parent's success is judged": story(
         "A -> B",
         "submit A push=wanted => ready A",
         "start A => running A",
@@ -71,7 +71,7 @@ PULL_AND_PUSH = {
         "end A => executed A, waiting B",
         "judge => succeeded A, ready B",
     ),
-    "a lost wake-up is made good by the groomer": story(
+    "the groomer judges a run after its message was lost": story(
         "A -> B",
         "submit B => ready A, waiting B",
         "start A => running A, waiting B",
@@ -80,7 +80,7 @@ PULL_AND_PUSH = {
         "wait 11 => succeeded A, ready B",
     ),
     # Several parents.
-    "all missing parents are asked for in one go": story(
+    "all missing parents are requested at once": story(
         "A -> D, B -> D, C -> D, A -> B",
         "submit D => ready A C, waiting B D",
         "finish C => succeeded C, ready A, waiting B D",
@@ -88,14 +88,14 @@ PULL_AND_PUSH = {
         "finish B => succeeded A B C, ready D",
         ran={"A": 1},
     ),
-    "what a pushed child lacks besides is named and waits until somebody asks for it": story(
+    "a missing parent of a pushed child is expected until it is requested": story(
         "A -> C, B -> C",
         "submit A => ready A",
         "finish A => succeeded A, expected B, waiting C",
         "submit C => succeeded A, ready B, waiting C",
         "finish B => succeeded A B, ready C",
     ),
-    "a child that is defined when one parent has succeeded is ready with the other": story(
+    "a child defined after its first parent succeeded is ready with its second parent": story(
         "A, B",
         "submit A B => ready A B",
         "finish A => succeeded A, ready B",
@@ -103,7 +103,7 @@ PULL_AND_PUSH = {
         "finish B => succeeded A B, ready C",
         "finish C => succeeded A B C",
     ),
-    "a child that is defined when both have succeeded is brought about by either": story(
+    "a child defined after both parents succeeded is triggered by a rerun of either": story(
         "A, B",
         "submit A B => ready A B",
         "finish A B => succeeded A B",
@@ -112,7 +112,7 @@ PULL_AND_PUSH = {
         "finish B => succeeded A B, ready C",
         ran={"A": 1, "B": 2},
     ),
-    "a parent that is defined after the child has run does not run it again": story(
+    "a parent that is defined after its child has run does not run the child again": story(
         "A, C",
         "submit A C => ready A C",
         "finish A C => succeeded A C",
@@ -122,7 +122,7 @@ PULL_AND_PUSH = {
         ran={"C": 1},
     ),
     # Refusals.
-    "a key that does not fit is refused, and nothing else of its message": story(
+    "a key that does not fit is refused, and the rest of its message is accepted": story(
         {"A": {"job_id": "{x}", "identifiers": {"x": "int"}}, "B": {"job_id": "{x}"}},
         "submit A/one B/one => ready B/one",
         "submit A/one id=again => ready B/one",
@@ -138,12 +138,12 @@ PULL_AND_PUSH = {
         late="refused",
     ),
     # The example of Stolos.
-    "push the child of one": story(
+    "push the child of a single parent": story(
         STOLOS,
         f"submit {ONE} => ready {ONE}",
         f"finish {ONE} => succeeded {ONE}, ready {ANOTHER}, waiting {WHOLE}, expected {FRIDAY}",
     ),
-    "pull many": story(
+    "pull several parents": story(
         STOLOS,
         f"submit {WHOLE} => ready {ONE} {FRIDAY}, waiting {ANOTHER} {WHOLE}",
         f"finish {ONE} => succeeded {ONE}, ready {ANOTHER} {FRIDAY}, waiting {WHOLE}",
@@ -151,7 +151,7 @@ PULL_AND_PUSH = {
         f"finish {FRIDAY} => succeeded {ONE} {ANOTHER} {FRIDAY}, ready {WHOLE}",
         f"finish {WHOLE} => succeeded {ONE} {ANOTHER} {FRIDAY} {WHOLE}",
     ),
-    "pull thirteen, the last of which is the one that counts": story(
+    "pull thirteen parents, and the last success makes the job ready": story(
         STOLOS,
         f"submit {TEST} push=wanted => ready {ONES}, waiting {TWOS} {TEST}",
         f"finish {ONES} => succeeded {ONES}, ready {TWOS}, waiting {TEST}",

@@ -8,7 +8,7 @@ a second success of one parent as the success of another parent. In Sluice, ``re
 from tests.acceptance.story import story
 
 RERUNS = {
-    "what has not ended is not run again": story(
+    "an unfinished job is not run again": story(
         "A -> B",
         "submit A => ready A",
         "submit A rerun=job => ready A",
@@ -19,7 +19,7 @@ RERUNS = {
         "judge => succeeded A, ready B",
         ran={"A": 1},
     ),
-    "what nobody has asked for yet is run for the first time": story(
+    "a rerun of a job that was never requested is its first run": story(
         "A -> B",
         "submit B rerun=job => ready A, waiting B",
         "finish A B => succeeded A B",
@@ -33,14 +33,14 @@ RERUNS = {
         "finish B => succeeded A B",
         ran={"A": 1, "B": 2},
     ),
-    "downstream goes no further than what was ever asked for": story(
+    "a downstream rerun does not reach jobs that were never requested": story(
         "A -> B -> C",
         "submit B push=wanted => ready A, waiting B",
         "finish A B => succeeded A B",
         "submit A rerun=downstream push=wanted => ready A, waiting B",
         "finish A B => succeeded A B",
     ),
-    "downstream by two ways runs the end once": story(
+    "a downstream rerun over two paths runs the last job once": story(
         "A -> B, A -> C, B -> D, C -> D",
         "submit D => ready A, waiting B C D",
         "finish A B C D => succeeded A B C D",
@@ -50,7 +50,7 @@ RERUNS = {
         "finish D => succeeded A B C D",
         ran={"D": 2},
     ),
-    "child and parent run again: the child does not wait for what has succeeded before": story(
+    "a ready child does not wait for a rerun of its parent": story(
         "A -> B",
         "submit B => ready A, waiting B",
         "finish A B => succeeded A B",
@@ -60,7 +60,7 @@ RERUNS = {
         "finish B => succeeded A B",
         ran={"A": 2, "B": 2},
     ),
-    "the same, the child first: it is not run a third time": story(
+    "a child that ends before the rerun of its parent is not run a third time": story(
         "A -> B",
         "submit B => ready A, waiting B",
         "finish A B => succeeded A B",
@@ -70,7 +70,7 @@ RERUNS = {
         "finish A => succeeded A B",
         ran={"A": 2, "B": 2},
     ),
-    "a parent that succeeds twice is not two parents": story(
+    "a parent that succeeds twice counts once": story(
         "A -> C, B -> C",
         "submit C => ready A B, waiting C",
         "finish A => succeeded A, ready B, waiting C",
@@ -79,7 +79,7 @@ RERUNS = {
         "finish B C => succeeded A B C",
         ran={"A": 2, "C": 1},
     ),
-    "the same where the child was pushed and nobody asks for the other": story(
+    "a parent that succeeds twice counts once, even if the other parent was never requested": story(
         "A -> C, B -> C",
         "submit A => ready A",
         "finish A => succeeded A, expected B, waiting C",
@@ -88,7 +88,7 @@ RERUNS = {
         "wait 60 => succeeded A, expected B, waiting C",
         ran={"A": 2, "C": 0},
     ),
-    "a child that waits is held up by a parent that is run again": story(
+    "a waiting child waits for a rerun of its parent": story(
         "A -> C, B -> C",
         "submit C => ready A B, waiting C",
         "finish A => succeeded A, ready B, waiting C",

@@ -40,7 +40,7 @@ STORIES = (
         """,
     ),
     Story(
-        "two rounds that fail and one that does not",
+        "two rounds that fail and a third that succeeds",
         {"max_fails": 2},
         """
         submit        open/0/0/0        0:open
@@ -109,7 +109,7 @@ STORIES = (
         """,
     ),
     Story(
-        "fails and timeouts count apart",
+        "failures and timeouts are counted separately",
         {"timeout": 5, "max_timeouts": 1, "max_fails": 1},
         """
         submit        open/0/0/0        0:open
@@ -124,7 +124,7 @@ STORIES = (
         """,
     ),
     Story(
-        "nobody comes before its end",
+        "no worker claims it before its end",
         {"end_before": 10},
         """
         submit        open/0/0/0        0:open
@@ -134,7 +134,7 @@ STORIES = (
         """,
     ),
     Story(
-        "its end was over when it was asked for",
+        "its end had passed when it was submitted",
         {"end_before": -1},
         """
         submit        open/0/0/0        0:open
@@ -143,7 +143,7 @@ STORIES = (
         """,
     ),
     Story(
-        "a worker comes after its end and before the groomer",
+        "a worker cannot claim it between its end and the groomer's tick",
         {"end_before": 10},
         """
         submit        open/0/0/0        0:open
@@ -186,7 +186,7 @@ STORIES = (
         """,
     ),
     Story(
-        "an end that has passed beats a timeout",
+        "an end that has passed overrides a timeout",
         {"end_before": 10, "timeout": 5, "max_timeouts": 3},
         """
         submit        open/0/0/0        0:open
@@ -195,7 +195,7 @@ STORIES = (
         """,
     ),
     Story(
-        "an end that has passed beats a failure",
+        "an end that has passed overrides a failure",
         {"end_before": 10, "max_fails": 3},
         """
         submit        open/0/0/0        0:open
@@ -217,7 +217,7 @@ STORIES = (
         """,
     ),
     Story(
-        "its time has not come",
+        "no worker can claim it before its start time",
         {"start_after": 3600},
         """
         submit        open/0/0/0        0:open
@@ -229,7 +229,7 @@ STORIES = (
         """,
     ),
     Story(
-        "a worker that dies, and no timeout",
+        "a worker that dies, without a timeout",
         {"max_losses": 1},
         """
         submit        open/0/0/0        0:open
@@ -242,7 +242,7 @@ STORIES = (
         """,
     ),
     Story(
-        "a worker that dies once too often",
+        "a worker that dies more often than max_losses allows",
         {"max_losses": 0},
         """
         submit        open/0/0/0        0:open
@@ -251,7 +251,7 @@ STORIES = (
         """,
     ),
     Story(
-        "a worker that dies counts as a timeout where there is one",
+        "a worker that dies counts as a timeout if the job has one",
         {"timeout": 2, "max_timeouts": 1},
         """
         submit        open/0/0/0        0:open
@@ -273,7 +273,7 @@ STORIES = (
         """,
     ),
     Story(
-        "nobody judges, and the workers go on",
+        "the groomer judges a run if its message has not arrived",
         {},
         """
         submit        open/0/0/0        0:open

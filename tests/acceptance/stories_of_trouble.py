@@ -22,7 +22,7 @@ FILTERED = {"A": ODD, "B": after("A"), "C": after("B"), "other": EVERY, "D": aft
 
 TROUBLE = {
     # Tries.
-    "a failed try leaves alone what has succeeded below": story(
+    "a failed run does not change succeeded downstream jobs": story(
         "A -> B -> C",
         "submit C max_fails=4 => ready A, waiting B C",
         "finish A B C => succeeded A B C",
@@ -31,7 +31,7 @@ TROUBLE = {
         "finish A => succeeded A B C",
         ran={"A": 3, "B": 1, "C": 1},
     ),
-    "two jobs of an app fail by themselves": story(
+    "two jobs of an app fail independently": story(
         "A",
         "submit A/1 A/2 max_fails=1 => ready A A/2",
         "fail A => ready A A/2",
@@ -39,7 +39,7 @@ TROUBLE = {
         "fail A => failed A, succeeded A/2",
     ),
     # Failure.
-    "a child that is asked for when its parent has failed is told so at once": story(
+    "a child that is requested after its parent failed is upstream_failed at once": story(
         "A -> B -> C",
         "submit A push=wanted => ready A",
         "fail A => failed A",
@@ -47,7 +47,7 @@ TROUBLE = {
         "wait 60 => failed A, upstream_failed B C",
         late="failed",
     ),
-    "so does asking for the stopped job again": story(
+    "a rerun of an upstream_failed job runs its failed parent again": story(
         "A -> B -> C, A -> D",
         "submit C D => ready A, waiting B C D",
         "fail A => failed A, upstream_failed B C D",
@@ -55,7 +55,7 @@ TROUBLE = {
         "finish A B C D => succeeded A B C D",
         second="succeeded",
     ),
-    "a revived job fails again with its parent": story(
+    "a job that waits again is upstream_failed again if its parent fails again": story(
         "A -> B -> C",
         "submit C => ready A, waiting B C",
         "fail A => failed A, upstream_failed B C",
@@ -65,7 +65,7 @@ TROUBLE = {
         "finish A => succeeded A, ready B, waiting C",
         "fail B => succeeded A, failed B, upstream_failed C",
     ),
-    "one of two failed parents run again is not enough": story(
+    "a rerun of only the first of two failed parents is not enough": story(
         "A -> C, B -> C",
         "submit C => ready A B, waiting C",
         "fail A B => failed A B, upstream_failed C",
@@ -73,13 +73,13 @@ TROUBLE = {
         "submit B rerun=job => ready A B, waiting C",
         "finish A B => succeeded A B, ready C",
     ),
-    "a failure does not push": story(
+    "a failed job does not push its children": story(
         "A -> B -> C",
         "submit A => ready A",
         "fail A => failed A",
     ),
     # Skipping.
-    "a job of a skipped parent and of another is skipped, and the other runs": story(
+    "a job with a skipped parent is skipped, and its other parent runs": story(
         FILTERED,
         "submit D id=one => skipped A B C D, ready other",
         "finish other => skipped A B C D, succeeded other",
@@ -92,14 +92,14 @@ TROUBLE = {
         "submit B => skipped A B",
         "wait 60 => skipped A B",
     ),
-    "a child that does not pass is skipped when it is pushed, and pushing ends there": story(
+    "a pushed child that does not pass its filter is skipped and pushes no jobs": story(
         {"A": EVERY, "B": {**ODD, "depends_on": {"app_name": ["A"]}}, "C": after("B")},
         "submit A => ready A",
         "finish A => succeeded A, skipped B",
         ran={"B": 0},
     ),
     # Cancelling.
-    "a cancelled parent that is asked for anew revives what it had stopped": story(
+    "a new request of a cancelled parent makes its downstream jobs wait again": story(
         "A -> B -> C",
         "submit C id=one => ready A, waiting B C",
         "cancel A => cancelled A, upstream_failed B C",
@@ -107,7 +107,7 @@ TROUBLE = {
         "finish A B C => succeeded A B C",
         one="failed",
     ),
-    "what was cancelled waits again when somebody wants it": story(
+    "a cancelled job waits again if it is requested again": story(
         "A -> B -> C",
         "submit C id=one => ready A, waiting B C",
         "withdraw one => cancelled A B C",
