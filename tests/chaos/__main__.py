@@ -40,12 +40,22 @@ def _words() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument("--broker", default="rabbit", choices=[*SERVERS])
     parser.add_argument(
-        "--enough", type=int, default=400, metavar="JOBS", help="so many are kept waiting (%(default)s)"
+        "--enough",
+        type=int,
+        default=400,
+        metavar="JOBS",
+        help="jobs that are kept waiting; default: %(default)s",
     )
     parser.add_argument(
-        "--calm", type=float, default=1.0, metavar="TIMES", help="things go wrong so many times as rarely"
+        "--calm",
+        type=float,
+        default=1.0,
+        metavar="FACTOR",
+        help="factor for the intervals of faults; default: 1",
     )
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the record is to stay")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="folder for the record; default: a temporary folder"
+    )
     return parser.parse_args()
 
 

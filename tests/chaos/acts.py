@@ -11,12 +11,12 @@ from sluice.broker.consumer.supervisor import PARENT_CHECK_S
 from tests.chaos import fleet
 from tests.chaos.fleet import LEASE_S
 
-#: Places that have wires: the workers, and the two that submit.
+#: Processes that have wires: the workers, the client and the console.
 PLACES = (*fleet.ALL, "client", "console")
 #: Seconds after which no process of a worker is left if its first process was killed. They end within half a second.
 GONE_S = 8 * PARENT_CHECK_S
 _BROKER, _LEDGER = ("broker",), ("ledger",)
-#: Part of the run in which each kind comes for the first time, so that a short run contains every kind.
+#: Part of the run in which the first act of each kind happens, so that a short run contains every kind.
 _FIRST_WITHIN = (0.05, 0.6)
 
 
@@ -40,8 +40,8 @@ class Kind(StrEnum):
     BROKER_DEATH = "SIGKILL to the broker, and it comes back"
     LEDGER_DEATH = "SIGKILL to the database, and it comes back"
     PURGE = "a queue is emptied"
-    DOUBLE = "messages are said again"
-    STALE = "messages of rounds that are over are said again"
+    DOUBLE = "messages are sent again"
+    STALE = "notifications of finished or future rounds are sent"
 
 
 class Habit(NamedTuple):

@@ -1,4 +1,4 @@
-"""Messages that no process would send now: repeated, or for rounds that are over or have not begun.
+"""Messages that no process would send now: repeated messages, and messages for finished or future rounds.
 
 Messages are notifications, so none of these may have an effect. They are made from the present state of the ledger, as
 real ones are. A repeated submission has the id under which it was accepted.
@@ -29,7 +29,7 @@ class Echoes:
         self._ledger, self._broker, self._rng = ledger, broker, rng
 
     def double(self, limit: int) -> int:
-        """Send messages that are true now. Return how many."""
+        """Send messages that match the present state of the ledger. Return their number."""
         rows = self._jobs(limit)
         jobs = tuple(id_ for id_, *_ in rows)
         messages: list[Message] = [
@@ -39,7 +39,7 @@ class Echoes:
         return self._say(messages)
 
     def stale(self, limit: int) -> int:
-        """Send notifications of rounds that are over, or have not begun yet. Return how many."""
+        """Send notifications of rounds that have ended or have not begun yet. Return their number."""
         rows = self._jobs(limit)
         turns = [(app, JobRound(id_, round_ + shift)) for id_, app, round_, _ in rows for shift in (-1, 1)]
         return self._say([Execute(app=app, jobs=(turn,)) for app, turn in turns if turn.round >= 0])

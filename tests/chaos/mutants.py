@@ -1,12 +1,13 @@
 """Guards that are broken on purpose, to test the checker and the chaos run.
 
-``python -m tests.chaos.mutants NAME -- --queues …`` starts a worker without a guard. A checker or a chaos run that does
-not notice it is useless. Most guards have a tale that shows the fault at once (``tales``). Guards that a run shows too
-cause a violation within the first minute of chaos.
+``python -m tests.chaos.mutants NAME -- --queues …`` starts a worker without a guard. The checker or the chaos
+run must notice it. Most guards have a tale in ``scenarios`` that shows the fault at once. A chaos run shows
+some of them too, within its first minute.
 
 Some faults are not listed, because they have no consequence: a notification that is sent before its transaction is
 committed, that is acknowledged before its jobs are claimed, or that is lost. A notification only triggers a look-up,
-which the groomer makes in any case. A message that carries news is different, so its early acknowledgement is listed.
+which the groomer makes in any case. A message with a submission is different, so its early acknowledgement is
+listed.
 """
 
 import sys
@@ -82,28 +83,30 @@ BROKEN: Mapping[str, Broken] = {
     ),
     **_also_simulated("lost leases are not noticed", jobs.every_job_has_ended, scenarios.a_worker_that_dies),
     **_also_simulated(
-        "nobody cancels", submissions.what_nobody_wants_is_not_begun, scenarios.cancelled_in_line
+        "unwanted jobs are not cancelled",
+        submissions.what_nobody_wants_is_not_begun,
+        scenarios.cancelled_in_line,
     ),
     **_also_simulated(
-        "whoever comes late writes the journal",
+        "a late worker writes the journal",
         sagas.journals_are_written_by_who_holds_the_flight,
         scenarios.one_flight_and_two_workers,
     ),
     **_also_simulated(
-        "who has succeeded tells nobody",
+        "a success is not propagated",
         jobs.every_job_has_ended,
         scenarios.two_parents,
         jobs.the_ledger_agrees_with_itself,
     ),
-    "lost words to the planner are not repeated": Broken(
+    "lost messages to the planner are not repeated": Broken(
         apply=code(grooming_steps, "announce_executed", lambda *_, **__: []),
         rule=jobs.every_job_has_ended,
         tale=scenarios.a_hint_that_is_lost,
     ),
-    "planning does not lock what it reads": Broken(
+    "planning does not lock the rows that it reads": Broken(
         apply=_unlocked, rule=jobs.every_job_has_ended, tale=scenarios.a_plan_against_a_parents_end
     ),
-    "what brings news is acknowledged before it is heard": Broken(
+    "a message is acknowledged before it is processed": Broken(
         apply=_acknowledging_first(Service.run),
         rule=submissions.what_was_accepted_is_there,
         in_chaos=(submissions.what_was_accepted_is_there,),
@@ -116,7 +119,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run a worker with this guard broken in all its processes, which dramatiq's supervisor forks."""
     if len(arguments) < 2 or arguments[0] not in BROKEN or arguments[1] != "--":
         known = "\n".join(f"  {name}" for name in BROKEN)
-        sys.stderr.write(f"Say NAME -- and what a worker is to be told. There are:\n{known}\n")
+        sys.stderr.write(f"Usage: python -m tests.chaos.mutants NAME -- WORKER_OPTIONS. Names:\n{known}\n")
         return 2
     with pytest.MonkeyPatch.context() as monkeypatch:
         broken = BROKEN[arguments[0]]

@@ -63,11 +63,11 @@ def _of_lone(key: str) -> Pick:
 
 #: By fault: how the history is changed, the rule that must notice it, and further rules that it breaks as well.
 MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
-    "a submission that was accepted is not there": (
+    "an accepted submission is missing": (
         without("submissions", lambda history, row: row.id == history.accepted[-1].id),
         (submissions.what_was_accepted_is_there,),
     ),
-    "a submission goes on for ever": (
+    "a submission never ends": (
         changed("submissions", of("c"), state=SubmissionState.ACTIVE, ended_at=None),
         (submissions.every_submission_has_ended,),
     ),
@@ -75,7 +75,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         changed("submissions", of("c"), ended_at=lambda row: row.ended_at - 1),
         (submissions.who_has_succeeded_has_what_he_asked_for,),
     ),
-    "a job is begun that nobody wants any more": (
+    "a job is begun after all its submissions were cancelled": (
         changed(
             "submissions",
             of("d", state=SubmissionState.SUCCEEDED),
@@ -112,7 +112,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         ),
         (jobs.claims_count_up_one_by_one, claims.claims_have_one_outcome_each),
     ),
-    "a job goes on for ever": (
+    "a job never ends": (
         both(
             changed("jobs", of("d", key="2"), state=State.WAITING),
             changed("transitions", of("d", target=State.SUCCEEDED), target=State.WAITING, verb="retry"),
@@ -127,11 +127,11 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         changed("rounds", of("c"), ending=None),
         (jobs.nothing_is_under_way,),
     ),
-    "children are owed the news": (
+    "the propagation outbox is not empty": (
         also("owed", lambda history: Owed(history.rows.jobs[0].id)),
         (jobs.nothing_is_under_way,),
     ),
-    "the ledger finds fault with itself": (
+    "an invariant of the ledger is broken": (
         also(
             "breaches",
             lambda _: Breach("dependency groups count their dependencies correctly", 1, "jobs", ["a/1"]),
@@ -146,7 +146,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         changed("rounds", of("b", claim=1), executed_at=lambda row: row.executed_at + 100),
         (claims.claims_do_not_overlap,),
     ),
-    "work is done under a claim that there never was": (
+    "work is done under a claim that never existed": (
         both(doubled(of("d", event="start"), claim=7), doubled(of("d", event="end"), claim=7)),
         (
             claims.work_is_done_under_a_claim,
@@ -162,15 +162,15 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         doubled(of("d", event="start"), pid=3),
         (claims.a_claim_begins_its_job_once,),
     ),
-    "a job ends that has not begun": (
+    "a job ends without having begun": (
         unwritten(of("d", event="start")),
         (claims.what_ends_has_begun,),
     ),
-    "a job has succeeded that was not done": (
+    "a job has succeeded without having been done": (
         unwritten(of("d", event="end")),
         (claims.what_has_succeeded_was_done,),
     ),
-    "a claim that nobody had lost is overtaken": (
+    "a claim is overtaken without having been lost": (
         changed("transitions", of("b", note=Lost.LEASE_LOST), verb="record", target=State.EXECUTED),
         (claims.only_who_was_lost_is_overtaken, jobs.histories_are_ways_through_the_table),
     ),
@@ -178,7 +178,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         changed("transitions", of("b", note=Lost.LEASE_LOST), at=lambda row: row.at + 5),
         (claims.only_who_was_lost_is_overtaken,),
     ),
-    "a run goes on beside the next one of its job": (
+    "a run overlaps the next run of its job": (
         never_stopped(),
         (claims.runs_of_a_job_do_not_overlap,),
     ),
@@ -194,7 +194,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         changed("firings", lambda _, row: row.submission is not None, outcome="skipped"),
         (schedules.due_times_have_one_submission_at_most,),
     ),
-    "a due time is fired for which nothing was due": (
+    "a submission exists for a due time that was not fired": (
         also("submissions", _unasked),
         (schedules.due_times_have_one_submission_at_most,),
     ),
@@ -210,23 +210,23 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         unwritten(of("trip", event="end", step="S2")),
         (sagas.sagas_are_done_whole_or_not_at_all,),
     ),
-    "a saga has failed, and a step of it is left": (
+    "a saga has failed, and a finished step is not undone": (
         unwritten(of("fall", event="undo", step="S0")),
         (sagas.sagas_are_done_whole_or_not_at_all,),
     ),
-    "a saga has failed, and what it had only begun is left": (
+    "a saga has failed, and a step that had only begun is not undone": (
         unwritten(of("fall", event="undo", step="S2")),
         (sagas.sagas_are_done_whole_or_not_at_all, sagas.sagas_go_back_the_way_they_came),
     ),
-    "a saga goes back in the wrong order": (
+    "a saga undoes its steps in the wrong order": (
         moved(of("fall", event="undo", step="S1"), by_s=1.5),
         (sagas.sagas_go_back_the_way_they_came,),
     ),
-    "an entry of a journal is written too late": (
+    "a journal entry is written too late": (
         changed("steps", of("trip", seq=1), at=lambda row: row.at + 100),
         (sagas.journals_are_written_by_who_holds_the_flight,),
     ),
-    "an entry of a journal is written by who was overtaken": (
+    "a journal entry is written under an overtaken claim": (
         changed("steps", of("trip", seq=3), claim=1),
         (sagas.journals_are_written_by_who_holds_the_flight,),
     ),
@@ -242,27 +242,27 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         both(also("transitions", _again), changed("partitions", lambda _, row: True, is_there=True)),
         (partitions.partitions_are_made_once, jobs.histories_are_ways_through_the_table),
     ),
-    "a partition is not there": (
+    "a partition of a succeeded job is missing": (
         changed("partitions", lambda _, row: True, is_there=False),
         (partitions.partitions_belong_to_who_made_them,),
     ),
-    "what was written with a success is not there": (
+    "a row written with a success is missing": (
         without("stamps", lambda _, row: row.key == "2"),
         (transactions.what_is_written_with_a_success_is_there_once,),
     ),
-    "what was written with a success is there twice": (
+    "a row written with a success exists twice": (
         also("stamps", lambda history: history.rows.stamps[0]),
         (transactions.what_is_written_with_a_success_is_there_once,),
     ),
-    "what was written by a claim that was lost is there": (
+    "a row written under a lost claim exists": (
         also("stamps", lambda history: structs.replace(history.rows.stamps[0], claim=2)),
         (transactions.what_is_written_with_a_success_is_there_once,),
     ),
-    "two run at once of which one may": (
+    "two jobs run at once in a pool with one slot": (
         changed("rounds", _of_lone("2"), running_at=lambda row: row.running_at - 1.5),
         (pools.no_more_run_at_once_than_may,),
     ),
-    "a partition is there though nobody has made it": (
+    "a partition belongs to a job that does not exist": (
         changed("partitions", lambda _, row: True, job=lambda row: -1),
         (partitions.partitions_belong_to_who_made_them,),
     ),

@@ -160,7 +160,7 @@ def nap(job: Job) -> None:
         until = time.monotonic() + NAP_S_MAX * _chance(job.app, job.key, "length")
         while time.monotonic() < until:
             if job.cancelled:
-                raise InterruptedError("it is told to end")
+                raise InterruptedError("the job must stop before its end")
             time.sleep(NAP_LINE_S)
             note("work", app=job.app, key=job.key, claim=job.claim)
 

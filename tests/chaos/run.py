@@ -152,10 +152,12 @@ class _Run:
             self._at_work, _BEGIN_WITHIN_S
         )  # A worker that has just started does not handle SIGTERM yet.
         left = [f"liveness: {each}" for each in self._open()]
-        left += [f"{name} left with {code} when told to end" for name, code in self._fleet.end().items()]
-        left += [f"{name} did not end when told to, in the middle of the run" for name in self._stuck()]
-        left += [f"{name}: processes survived the first one" for name in self._survivors()]
-        left += [f"{name} left with {code}, and nobody had told it to" for name, code in self._deserters()]
+        left += [
+            f"{name} ended with exit code {code} after SIGTERM" for name, code in self._fleet.end().items()
+        ]
+        left += [f"{name} did not end after SIGTERM in the middle of the run" for name in self._stuck()]
+        left += [f"{name}: processes survived the first process" for name in self._survivors()]
+        left += [f"{name} ended with exit code {code} without a signal" for name, code in self._deserters()]
         left += [f"a process is left: {each}" for each in self._processes()]
         self._record.name_jobs(self._ledger)
         found = figures(

@@ -41,7 +41,7 @@ class _Dogged(Told):
             try:
                 super().deliver()
             except msgspec.ValidationError as error:
-                _LOG.warning("a hint is dropped: %s", error)
+                _LOG.warning("notification dropped: %s", error)
 
 
 def judged(url: str, folder: Path, tale: Tale) -> list[Violation]:

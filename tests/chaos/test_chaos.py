@@ -156,7 +156,7 @@ def _required(name: str, found: object) -> None:
         return
     if os.environ.get("CI") == "true":
         pytest.fail(f"{name} is missing; install it: `make servers` does so", pytrace=False)
-    pytest.skip(f"install {name}: without it nothing like this can be done to anybody")
+    pytest.skip(f"install {name}: the faults of this test need it")
 
 
 def test_a_deadlock_is_found_in_the_log_of_the_database(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def history(record: Path, embedded_url: str) -> History:
 def test_a_true_history_breaks_no_rule(record: Path, embedded_url: str, history: History) -> None:
     assert check(record, embedded_url) == []
     empty = [name for name in history.rows.__struct_fields__ if not getattr(history.rows, name)]
-    assert empty == ["owed", "astray", "breaches"], "a rule about what there is none of could not be broken"
+    assert empty == ["owed", "astray", "breaches"], "a rule about a table without rows could not be broken"
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)

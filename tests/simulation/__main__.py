@@ -45,9 +45,11 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
-    parser.add_argument("--seed", type=int, help="this one alone")
-    parser.add_argument("--shrink", action="store_true", help="of a seed that fails, find the fewest faults")
-    parser.add_argument("--theme", default="anything", choices=[*THEMES], help="what the worlds are about")
+    parser.add_argument("--seed", type=int, help="run this seed alone")
+    parser.add_argument("--shrink", action="store_true", help="find the fewest faults of a failing seed")
+    parser.add_argument(
+        "--theme", default="anything", choices=[*THEMES], help="theme of the worlds; default: anything"
+    )
     parser.add_argument("--processes", type=int, default=2, metavar="N")
     return parser.parse_args()
 

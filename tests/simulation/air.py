@@ -132,7 +132,7 @@ class Air:
         """Return the events that were not refused and are not stored."""
         heard, self._heard = self._heard, set()
         kept = set(tx.column(_KEPT, heard=sorted(heard))) if heard else set()
-        return [f"{each} was said to a flight, and is lost" for each in sorted(heard - kept)]
+        return [f"{each} was sent to a flight, and is lost" for each in sorted(heard - kept)]
 
     def landed(self, tx: Tx, since: int) -> list[str]:
         """Return the violations of flights that ended after this transition."""
@@ -148,7 +148,7 @@ class Air:
             if ended is State.SUCCEEDED and there != [*range(steps)]:
                 wrong.append(f"{flight} has succeeded, and of {steps} steps there is {there}: {called}")
             if ended is State.FATAL and not ("DISMAL FAILURE" in error and self._fails_at(flight)):
-                wrong.append(f"{flight} is fatal, and nobody says why: {error!r}: {called}")
+                wrong.append(f"{flight} is fatal without an undo that failed: {error!r}: {called}")
             if ended not in {State.SUCCEEDED, State.FATAL} and there:
                 wrong.append(f"{flight} is undone ({ended}), and there still is {there}: {called}")
         return wrong

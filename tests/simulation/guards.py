@@ -41,18 +41,18 @@ _OF_JOBS = {
         faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
         first=30,
     ),
-    "who has succeeded tells nobody": Mutant(
+    "a success is not propagated": Mutant(
         code(transactions, "_propagate", lambda tx, catalogue, finished, capacity: ([], [], NOTHING_TAKEN)),
         theme="templates",
         first=1,
     ),
-    "lost hints are not repeated": Mutant(NO_REPETITION, theme="templates", faults=LOSSES),
+    "lost notifications are not repeated": Mutant(NO_REPETITION, theme="templates", faults=LOSSES),
     "lost leases are not noticed": Mutant(
         sql(grooming_steps, "_LOST", "worker.lease_until <", "false AND now() <"),
         theme="templates",
         faults=DEADLY,
     ),
-    "parents' news are not owed": Mutant(
+    "outcomes of parents are not put in the outbox": Mutant(
         code(dependencies, "_ADD_TO_OUTBOX", "SELECT 1 WHERE false"),
         theme="templates",
         faults=DEADLY,
@@ -61,59 +61,61 @@ _OF_JOBS = {
     "one parent opens the gate": Mutant(
         sql(dependencies, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
     ),
-    "planning takes a parent's word for nothing": Mutant(
+    "planning does not count finished parents": Mutant(
         code(plans.dependencies, "recount", lambda tx, children: None), theme="templates", first=1
     ),
-    "claims of a lost answer are nobody's": Mutant(
+    "claims of a lost reply are not taken back": Mutant(
         code(leases, "strays", lambda tx, id, known, *, grace_s: []),
         theme="templates",
         faults=Faults(repeat_commit=0.1),
     ),
-    "nobody lends his urgency": Mutant(
+    "waiting jobs do not lend their priority to parents": Mutant(
         code(plans.priorities, "lend", lambda tx, jobs: None), theme="templates", first=4
     ),
-    "a parent asked for late forgets what it was lent": Mutant(
+    "a parent requested late gets no priority from its waiting children": Mutant(
         code(plans.priorities, "_WAIT_ALREADY", "SELECT 1 WHERE false"), theme="templates", first=53
     ),
-    "nobody cancels": Mutant(
+    "unwanted jobs are not cancelled": Mutant(
         code(handlers.submissions, "_CANCEL_UNWANTED", "SELECT 1 WHERE false"), theme="templates", first=26
     ),
-    "an open breaker holds nobody back": Mutant(
+    "an open breaker holds back no jobs": Mutant(
         sql(claims, "_CLAIM", "app_pause.app = job.app", "app_pause.app = ''"),
         theme="breakers",
     ),
-    "a breaker tries nobody": Mutant(code(breakers, "_choose", lambda tx, app: []), theme="breakers"),
-    "a pause leaves what is ready": Mutant(
+    "a breaker tries no jobs": Mutant(code(breakers, "_choose", lambda tx, app: []), theme="breakers"),
+    "a pause does not hold back ready jobs": Mutant(
         code(pauses, "_HOLD_BACK_READY", "SELECT 1 WHERE false"), theme="templates", first=4
     ),
-    "a pause forgets what is pushed later": Mutant(
+    "a pause does not hold back jobs that are planned later": Mutant(
         code(pauses, "apply", lambda tx, jobs: []), theme="templates", first=7
     ),
-    "nobody looks what others have under way": Mutant(
+    "planning ignores chunks in progress": Mutant(
         code(freshness.FreshnessFacts, "busy", lambda past, apps: []), theme="chunks", first=12
     ),
-    "what succeeded is not fresh": Mutant(no_effect("is_chunk"), theme="chunks"),
-    "whoever waits to be planned is forgotten": Mutant(
+    "successes of chunks are not recorded as fresh": Mutant(no_effect("is_chunk"), theme="chunks"),
+    "submissions that wait to be planned are forgotten": Mutant(
         sql(grooming_steps, "_UNPLANNED_IN_NO_HAND", "next_plan_at <=", "false AND next_plan_at <="),
         theme="chunks",
         first=1,
     ),
-    "halves are nobody's": Mutant(
+    "halves of a split chunk belong to no submission": Mutant(
         code(bisection, "_COPY_WANTS", "SELECT 1 WHERE false"), theme="chunks", first=3
     ),
-    "nobody splits": Mutant(
+    "failed chunks are not split": Mutant(
         code(bisection, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=3
     ),
-    "nobody looks what partitions others make": Mutant(
+    "planning ignores partitions in progress": Mutant(
         sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""),
         theme="partitions",
         first=1,
     ),
-    "what a step has made is not there": Mutant(no_effect("is_step"), theme="partitions", first=1),
-    "a landing is news to nobody": Mutant(
+    "partitions of a succeeded step are not recorded": Mutant(
+        no_effect("is_step"), theme="partitions", first=1
+    ),
+    "a landing does not make waiting jobs ready": Mutant(
         code(partitions, "land_jobs", lambda tx, jobs: []), theme="partitions", first=8
     ),
-    "a plan looks for no inputs": Mutant(
+    "a plan ignores the inputs of steps": Mutant(
         code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
     ),
     "skipped and failed parents are forgotten": Mutant(

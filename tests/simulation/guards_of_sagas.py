@@ -55,10 +55,10 @@ def _of_trips(apply: Break, first: int = 0, faults: Faults = NO_FAULTS) -> Mutan
 
 
 MUTANTS = {
-    "whoever comes late writes the journal": _of_sagas(
+    "a late worker writes the journal": _of_sagas(
         sql(journals, "_WRITE", "AND job.claim = %(claim)s", ""), 84, LATE
     ),
-    "an event that comes early is lost": _of_sagas(
+    "an event that arrives before its wait is lost": _of_sagas(
         sql(
             events,
             "_ADD",
@@ -66,7 +66,7 @@ MUTANTS = {
             f"WHERE (SELECT state FROM job WHERE id = %(job)s) = '{State.SUSPENDED}' ON CONFLICT",
         ),
     ),
-    "nobody looks for events when a wait begins": _of_sagas(
+    "earlier events are ignored when a wait begins": _of_sagas(
         code(outcomes, "resume_early", lambda tx, jobs: [])
     ),
     "one event ends two waits": _of_sagas(
@@ -78,18 +78,18 @@ MUTANTS = {
         ),
         1,
     ),
-    "nobody wakes who has waited for long enough": _of_sagas(
+    "a wait that has timed out is not ended": _of_sagas(
         code(suspension, "resume_late", lambda tx, limit: None), 36
     ),
-    "what has begun unseen is not undone": _of_sagas(
+    "a step that began without a journal entry is not undone": _of_sagas(
         code(Pilot, "_begun", lambda pilot, leg: pilot._last.step if pilot._last else leg.step), 52, DEADLY
     ),
     "the steps below an undo that failed are undone": _of_sagas(code(Pilot, "_failed", _forgiving)),
     "an undo that failed is not tried again": _of_sagas(
         code(next_step, "_STAYS", frozenset({EntryResult.AGAIN}))
     ),
-    "nobody notes that a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
-    "flights are dropped half done": _of_sagas(
+    "the journal has no entry when a flight turns back": _of_sagas(code(Pilot, "_switch", _forgetful), 7),
+    "unfinished flights are cancelled": _of_sagas(
         sql(submissions, "_CANCEL_UNWANTED", "NOT job.saga_open AND", ""), 75
     ),
     "flights are lost with their workers": _of_sagas(
@@ -98,13 +98,13 @@ MUTANTS = {
         DEADLY,
     ),
     "jobs are undone in the order in which they ran": _of_trips(code(compensation, "_below", _forward)),
-    "what others rely on is undone": _of_trips(
+    "jobs that other submissions rely on are undone": _of_trips(
         sql(compensations, "_EFFECTS", f"AND NOT {compensations._RELIED_ON}", ""), 17
     ),
-    "undoing begins while something goes on": _of_sagas(
+    "undoing begins while jobs are unfinished": _of_sagas(
         code(compensations, "first_unfinished", lambda tx, number: None),
         48,
     ),
-    "what was undone counts as done": _of_trips(no_effect("is_compensation")),
-    "a saga that fails is left as it is": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),
+    "undone jobs still count as done": _of_trips(no_effect("is_compensation")),
+    "a failed saga is not compensated": _of_trips(code(submissions, "_COMPENSATE", "SELECT 1 WHERE false")),
 }

@@ -142,21 +142,28 @@ class Watch:
         gone = self._there - there
         self._there, self._ever = there, self._ever | there
         return [
-            *(f"{each} was there, and is to be made unasked" for each in gone if owners[each] not in anew),
             *(
-                f"{each} is there, though nobody has run for it and it has not landed"
+                f"{each} no longer exists, although no rerun was requested"
+                for each in gone
+                if owners[each] not in anew
+            ),
+            *(
+                f"{each} exists, although no job has run for it and it has not landed"
                 for each in there - self._landed
                 if owners[each] not in ran
             ),
             *(
-                f"{step.app} {step.span} lives, and is not the one to make {each}"
+                f"{step.app} {step.span} is unfinished, and does not own {each}"
                 for id, step in steps.items()
                 if step.state in LIVE
                 for each in self._of(step)
                 if owners.get(each) != id and each not in self._ever
             ),
             *(f"{step.app} {step.span} ran without {each}" for step in begun for each in self._lacks(step)),
-            *(f"nobody wants all of {each}" for each in ([] if anew else tx.column(_HALF_WANTED))),
+            *(
+                f"a submission does not request all inputs of {each}"
+                for each in ([] if anew else tx.column(_HALF_WANTED))
+            ),
         ]
 
     def left_out(self, tx: Tx) -> list[str]:

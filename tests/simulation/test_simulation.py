@@ -22,7 +22,7 @@ GUARDS = (
     "a late worker's result is taken",
     "lost leases are not noticed",
     "one parent opens the gate",
-    "whoever comes late writes the journal",
+    "a late worker writes the journal",
 )
 
 

@@ -62,10 +62,10 @@ def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[s
         ended = round_.executed_at if round_ else None
         told = f"{history.name(entry.job)}: entry {entry.seq} of flight {entry.flight}, under claim {entry.claim},"
         if round_ is None or entry.at < round_.running_at or (ended is not None and entry.at > ended):
-            yield f"{told} was written when that did not stand"
+            yield f"{told} was written while that claim was not valid"
         flight = (entry.job, entry.flight)
         if entry.claim < latest.setdefault(flight, entry.claim):
-            yield f"{told} stands behind one under claim {latest[flight]}"
+            yield f"{told} follows an entry under claim {latest[flight]}"
         latest[flight] = max(latest[flight], entry.claim)
 
 

@@ -21,7 +21,7 @@ def due_times_have_one_submission_at_most(history: History) -> Iterator[str]:
             yield f"{id} is {firing.outcome}, and its submission is {firing.submission}"
     for id in sorted(submitted - firings.keys()):
         if id.startswith("schedule:") and ":by hand:" not in id:
-            yield f"{id} is for a due time that nobody has fired"
+            yield f"{id} is for a due time that was not fired"
 
 
 def no_due_time_is_passed_over(history: History) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Rules about submissions: no accepted one is lost, each ends, and after a cancellation its jobs are not begun."""
+"""Rules about submissions: none is lost after acceptance, each ends, and a cancellation stops its jobs."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,7 @@ def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
         if submission is None or job is None or want.request_reason != RequestReason.ASKED or job.is_pruned:
             continue
         if submission.state == SubmissionState.SUCCEEDED and not _came_well(history, submission, job.id):
-            yield f"{submission.id} has succeeded, and {job.name}, which it asked for, had not"
+            yield f"{submission.id} has succeeded, and its requested job {job.name} had not"
 
 
 def what_nobody_wants_is_not_begun(history: History) -> Iterator[str]:
@@ -53,7 +53,7 @@ def what_nobody_wants_is_not_begun(history: History) -> Iterator[str]:
         over = max(each.ended_at or 0.0 for each in submissions) + CANCELLING_S
         for step in history.steps_of.get(job, []):
             if step.verb == CLAIM.name and step.at > over:
-                yield f"{history.name(job)} was claimed long after all who wanted it had cancelled"
+                yield f"{history.name(job)} was claimed long after all its submissions were cancelled"
 
 
 def _came_well(history: History, submission: Submission, job: int) -> bool:
