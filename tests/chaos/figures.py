@@ -106,7 +106,7 @@ def written(found: Figures) -> str:
             f"{found.transitions} transitions of {found.jobs} jobs, begun {found.starts} times",
             f"{found.submissions} submissions, {found.accepted} of them known to be accepted, {len(found.lost)} lost",
             *acts,
-            f"{found.messages} messages said again",
+            f"{found.messages} messages sent again",
             *(
                 f"  {times:5} connections ended at a request to the {what}"
                 for what, times in found.broken.items()

@@ -146,11 +146,11 @@ class Air:
             steps = self._steps[flight]
             called = _told(self._calls.get(flight, []))
             if ended is State.SUCCEEDED and there != [*range(steps)]:
-                wrong.append(f"{flight} has succeeded, and of {steps} steps there is {there}: {called}")
+                wrong.append(f"{flight} has succeeded, and of {steps} steps {there} are done: {called}")
             if ended is State.FATAL and not ("DISMAL FAILURE" in error and self._fails_at(flight)):
                 wrong.append(f"{flight} is fatal without an undo that failed: {error!r}: {called}")
             if ended not in {State.SUCCEEDED, State.FATAL} and there:
-                wrong.append(f"{flight} is undone ({ended}), and there still is {there}: {called}")
+                wrong.append(f"{flight} is undone ({ended}), and steps {there} are left: {called}")
         return wrong
 
     def unended(self) -> list[str]:
@@ -169,11 +169,11 @@ class Air:
             last = journals.last(tx, call.flight.job)
             if last is None or last.result is not EntryResult.AWAITS:
                 if next_leg(last) != call.leg:
-                    wrong.append(f"{call.flight}: {_told([call])} is called behind {last}")
+                    wrong.append(f"{call.flight}: {_told([call])} is called after {last}")
             else:
-                wrong.append(f"{call.flight}: {_told([call])} is called though it waits: {last}")
+                wrong.append(f"{call.flight}: {_told([call])} is called although the flight waits: {last}")
             if not _is_retry(calls, call) and flight.working.kept() != (last.working if last else {}):
-                wrong.append(f"{call.flight}: {_told([call])} finds {flight.working} behind {last}")
+                wrong.append(f"{call.flight}: {_told([call])} finds {flight.working} after {last}")
         return wrong
 
     def _leave_traces(self, call: Call) -> None:

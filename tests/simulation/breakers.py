@@ -26,7 +26,7 @@ def open_breakers(tx: Tx) -> dict[str, tuple[int, int]]:
 def begun_in_spite(tx: Tx, since: int, before: dict[str, tuple[int, int]]) -> list[str]:
     """Return the jobs that were claimed after this transition although the breaker of their app was open before."""
     return [
-        f"begun though the breaker of {app} is open: {job} under claim {claim}"
+        f"begun although the breaker of {app} is open: {job} under claim {claim}"
         for app, job, claim in (tx.rows(_BEGUN, since=since) if before else ())
         if app in before and before[app] != (job, claim - 1)
     ]

@@ -168,7 +168,7 @@ class _Watched:
         return [
             *(f"nobody planned {name}" for name in _not_pushed(tx, world.catalogues)),
             *(f"not accounted for: {each}" for each in unaccounted(tx)),
-            *(f"asked for, and not there: {each}" for each in world.watch.left_out(tx)),
+            *(f"requested, and missing: {each}" for each in world.watch.left_out(tx)),
             *world.air.unended(),
             *world.trips.left(tx),
             *off_course(tx),
@@ -178,7 +178,7 @@ class _Watched:
         since = self._transition
         began = self._held & begun(tx, since) if self._held else ()
         return [
-            *(f"begun though only paused submissions want it: {job}" for job in began),
+            *(f"begun although only paused submissions request it: {job}" for job in began),
             *begun_in_spite(tx, since, self._open),
             *map(str, breaches(tx)),
             *(f"at once: {pair}" for pair in twice_at_once(tx)),

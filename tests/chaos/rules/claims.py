@@ -25,7 +25,7 @@ def claims_have_one_outcome_each(history: History) -> Iterator[str]:
         left = Counter(step.claim for step in steps if step.source == State.RUNNING)
         for claim, times in left.items():
             if times > 1:
-                yield f"claim {claim} of {job.name} has come to {times} outcomes"
+                yield f"claim {claim} of {job.name} has {times} outcomes"
 
 
 def claims_do_not_overlap(history: History) -> Iterator[str]:
@@ -41,7 +41,7 @@ def work_is_done_under_a_claim(history: History) -> Iterator[str]:
     for effect in history.effects:
         job, round_ = history.jobs.get(effect.job), history.rounds.get((effect.job, effect.claim))
         if job is None or round_ is None or job.name != effect.name:
-            yield f"{effect.name} ran as job {effect.job} under claim {effect.claim}, which there never was"
+            yield f"{effect.name} ran as job {effect.job} under claim {effect.claim}, which never existed"
         elif history.epoch_s(effect) < round_.running_at - history.tolerance_s:
             early_s = round_.running_at - history.epoch_s(effect)
             yield f"{effect.name} ran {early_s:.3f} s before its claim {effect.claim}"
@@ -66,7 +66,7 @@ def what_ends_has_begun(history: History) -> Iterator[str]:
         if effect.event == "start":
             begun.add(run)
         elif effect.event == "end" and run not in begun:
-            yield f"{effect.name} ended under claim {effect.claim}, and had not begun"
+            yield f"{effect.name} ended under claim {effect.claim} without having begun"
 
 
 def what_has_succeeded_was_done(history: History) -> Iterator[str]:
@@ -129,7 +129,7 @@ def runs_of_a_job_do_not_overlap(history: History) -> Iterator[str]:
         for first, second in pairwise(_spans(effects)):
             beside_s = first.last.at - second.begun.at
             if beside_s > 0 and not _stood_still(history, first):
-                claims = f"claim {first.begun.claim} went on for {beside_s:.3f} s beside claim {second.begun.claim}"
+                claims = f"claim {first.begun.claim} overlaps claim {second.begun.claim} by {beside_s:.3f} s"
                 yield f"{history.name(job)}: {claims}"
 
 

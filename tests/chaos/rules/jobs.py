@@ -22,12 +22,12 @@ def histories_are_ways_through_the_table(history: History) -> Iterator[str]:
         before = _MADE
         steps = history.steps_of.get(job.id, [])
         if not steps:
-            yield f"{job.name} is {job.state}, and nothing has ever happened to it"
+            yield f"{job.name} is {job.state}, and has no transitions"
         for step in steps:
             if step.source != before:
-                yield f"{job.name} was {before}, and goes on from {step.source}: {_told(step)}"
+                yield f"{job.name} was {before}, and continues from {step.source}: {_told(step)}"
             elif not _is_legal(step):
-                yield f"{job.name} cannot go so: {_told(step)}"
+                yield f"{job.name} has an invalid transition: {_told(step)}"
             before = step.target
 
 
@@ -47,7 +47,7 @@ def claims_count_up_one_by_one(history: History) -> Iterator[str]:
         for step in [] if job.is_pruned else history.steps_of.get(job.id, []):
             due = before + (step.verb == CLAIM.name)
             if step.claim != due:
-                yield f"{job.name} was under claim {before}, and is under {step.claim} behind {_told(step)}"
+                yield f"{job.name} was under claim {before}, and is under {step.claim} after {_told(step)}"
             before = step.claim
 
 
@@ -78,7 +78,10 @@ def nothing_is_under_way(history: History) -> Iterator[str]:
     for each in history.rows.rounds:
         if each.ending is None or each.executed_at is None:
             yield f"claim {each.claim} of {history.name(each.job)} has not ended"
-    yield from (f"the children of {history.name(owed.job)} are owed the news" for owed in history.rows.owed)
+    yield from (
+        f"the outcome of {history.name(owed.job)} is still in the propagation outbox"
+        for owed in history.rows.owed
+    )
 
 
 def the_ledger_agrees_with_itself(history: History) -> Iterator[str]:

@@ -17,7 +17,7 @@ def children_are_claimed_after_their_parents(history: History) -> Iterator[str]:
     for job, gates in _gates(history).items():
         claim = _first_claim(history, job)
         if claim is not None and not any(_is_met(history, needs, claim.at) for needs in gates):
-            yield f"{history.name(job)} was claimed though no gate of it was open: {_told(history, gates)}"
+            yield f"{history.name(job)} was claimed although no gate of it was open: {_told(history, gates)}"
 
 
 def children_begin_after_their_parents_are_done(history: History) -> Iterator[str]:

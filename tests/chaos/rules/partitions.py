@@ -25,6 +25,6 @@ def partitions_belong_to_who_made_them(history: History) -> Iterator[str]:
         job = history.jobs.get(each.job) if each.job is not None else None
         which = f"{each.table_name} {each.partition}"
         if each.job is not None and job is None:
-            yield f"{which} belongs to a job that there is not"
+            yield f"{which} belongs to a job that does not exist"
         elif job is not None and job.state is State.SUCCEEDED and not each.is_there:
-            yield f"{which} is not there, though {job.name} has succeeded"
+            yield f"{which} is missing, although {job.name} has succeeded"

@@ -27,4 +27,4 @@ def no_more_run_at_once_than_may(history: History) -> Iterator[str]:
             running += change
             most = max(most, running)
         if most > limits[pool]:
-            yield f"{most} of {pool} ran at once, of which {limits[pool]} may"
+            yield f"{most} jobs of {pool} ran at once; the limit is {limits[pool]}"

@@ -28,7 +28,7 @@ def sagas_are_done_whole_or_not_at_all(history: History) -> Iterator[str]:
         state, name = history.jobs[job].state, history.name(job)
         begun, done = _left(history, job)
         if state is State.SUCCEEDED and (missing := names.get(job, set()) - done):
-            yield f"{name} has succeeded, and of its steps {_listed(missing)} are not done"
+            yield f"{name} has succeeded, and its steps {_listed(missing)} are not done"
         if state in _UNDONE and begun:
             yield f"{name} is {state}, and its steps {_listed(begun)} are not undone"
 

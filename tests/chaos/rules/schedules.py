@@ -35,9 +35,9 @@ def no_due_time_is_passed_over(history: History) -> Iterator[str]:
         over = schedule.next_due if schedule.next_due is not None else max(dues) + every_s
         times = {min(dues) + place * every_s for place in range(round((over - min(dues)) / every_s))}
         for due in sorted(times - dues):
-            yield f"{schedule.id}: nothing has become of {_instant(due)}"
+            yield f"{schedule.id}: {_instant(due)} has no outcome"
         for due in sorted(dues - times):
-            yield f"{schedule.id}: {_instant(due)} is no due time that has come"
+            yield f"{schedule.id}: {_instant(due)} is no due time so far"
 
 
 def _id(firing: Firing) -> str:
