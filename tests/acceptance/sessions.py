@@ -1,8 +1,8 @@
 """Sessions at a terminal: commands, and the jobs in the ledger after each command.
 
 ``sluice run C 1 => 1 failed A, upstream_failed B C`` is a command, its exit code, and every job in the ledger by state.
-``says …`` at the end is a text that the output must contain. ``A exits 3`` sets the exit code of the commands of app A
-from then on.
+``prints …`` at the end is a text that the output must contain. ``A exits 3`` sets the exit code of the commands of app
+A from then on.
 
 No worker runs between the commands. Submissions are planned by the next ``run`` or ``up --drain``, which stand for
 Stolos's worker. ``submit --rerun job`` and ``retry`` stand for its ``readd``.
@@ -49,8 +49,8 @@ SESSIONS: dict[str, Session] = {
         "sluice submit A 1 => 0",
         "sluice submit A 1 => 0",
         "sluice submit A 2 --id once => 0",
-        "sluice submit A 2 --id once => 0 says Submission once exists (received)",
-        "sluice submit A 3 --id once => 2 says Submission once exists and asks for something else",
+        "sluice submit A 2 --id once => 0 prints Submission once exists (received)",
+        "sluice submit A 3 --id once => 2 prints Submission once exists and asks for something else",
         "sluice up --drain => 0 succeeded A A/2",
         "sluice run A 1 2 => 0 succeeded A A/2",
         ran="A A/2",
@@ -69,16 +69,16 @@ SESSIONS: dict[str, Session] = {
     ),
     "a plan changes nothing": session(
         CHAIN,
-        "sluice plan C 1 => 0 says waiting",
+        "sluice plan C 1 => 0 prints waiting",
         "sluice run B 1 --push wanted => 0 succeeded A B",
-        "sluice plan C 1 => 0 succeeded A B says the ledger has it",
+        "sluice plan C 1 => 0 succeeded A B prints the ledger has it",
         ran="A B",
     ),
     # Failing.
     "a job fails and is not run again by itself": session(
         ALONE,
         "A exits 3",
-        "sluice run A 1 => 1 failed A says exited with 3",
+        "sluice run A 1 => 1 failed A prints exited with 3",
         "sluice up --drain => 0 failed A",
         "sluice run A 1 => 1 failed A",
         "A exits 0",
@@ -92,7 +92,7 @@ SESSIONS: dict[str, Session] = {
     "a failed parent is retried": session(
         CHAIN,
         "A exits 1",
-        "sluice run C 1 => 1 failed A, upstream_failed B C says exited with 1",
+        "sluice run C 1 => 1 failed A, upstream_failed B C prints exited with 1",
         "sluice run C 1 => 1 failed A, upstream_failed B C",
         "A exits 0",
         "sluice retry A 1 => 0 failed A, upstream_failed B C",
@@ -113,7 +113,7 @@ SESSIONS: dict[str, Session] = {
     ),
     "an app has nothing to run": session(
         {"A": {"job_id": "{x}", "bash_cmd": ""}, "B": command("A")},
-        "sluice run B 1 => 1 failed A, upstream_failed B says A has no bash_cmd to run",
+        "sluice run B 1 => 1 failed A, upstream_failed B prints A has no bash_cmd to run",
     ),
     # Skipping.
     "a job does not pass its filter": session(FILTERED, "sluice run A 1 => 0 skipped A"),
@@ -126,16 +126,16 @@ SESSIONS: dict[str, Session] = {
     # Showing, retrying and cancelling.
     "jobs and submissions that do not exist cannot be shown, retried or cancelled": session(
         ALONE,
-        "sluice show A 1 => 2 says The ledger has no job A/1",
-        "sluice retry A 1 => 2 says The ledger has no job A/1",
-        "sluice cancel A 1 => 2 says nothing left to cancel",
-        "sluice cancel nobody => 2 says no open submission nobody",
-        "sluice submissions nobody => 2 says no submission nobody",
+        "sluice show A 1 => 2 prints The ledger has no job A/1",
+        "sluice retry A 1 => 2 prints The ledger has no job A/1",
+        "sluice cancel A 1 => 2 prints nothing left to cancel",
+        "sluice cancel missing => 2 prints no open submission missing",
+        "sluice submissions missing => 2 prints no submission missing",
     ),
     "an unfinished job cannot be retried": session(
         JOIN,
         "sluice run A 1 => 0 succeeded A, expected B, waiting C",
-        "sluice retry C 1 => 2 succeeded A, expected B, waiting C says C/1 is waiting; only finished jobs",
+        "sluice retry C 1 => 2 succeeded A, expected B, waiting C prints C/1 is waiting; only finished jobs",
         ran="A",
     ),
     "a cancelled job is not pushed until it is requested again": session(
@@ -150,7 +150,7 @@ SESSIONS: dict[str, Session] = {
         ALONE,
         "sluice submit A 1 --id one => 0",
         "sluice cancel one => 0",
-        "sluice cancel one => 2 says no open submission one",
+        "sluice cancel one => 2 prints no open submission one",
         "sluice submit A 2 => 0",
         "sluice run A 2 => 0 succeeded A/2",
         ran="A/2",

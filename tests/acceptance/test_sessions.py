@@ -11,7 +11,7 @@ from tests.acceptance.sessions import COMMAND, SESSIONS, command
 from tests.acceptance.story import states
 from tests.ops.typist import Typist, ended
 
-_STEP = re.compile(r"sluice (?P<typed>.*?) => (?P<code>\d+) ?(?P<states>.*?)(?: ?says (?P<words>.*))?")
+_STEP = re.compile(r"sluice (?P<typed>.*?) => (?P<code>\d+) ?(?P<states>.*?)(?: ?prints (?P<words>.*))?")
 
 
 @pytest.mark.parametrize("name", SESSIONS)

@@ -67,7 +67,7 @@ def _acknowledging_first(run: Callable[[Service, Message, Delivery], None]) -> B
 BROKEN: Mapping[str, Broken] = {
     **_also_simulated(
         "a late worker's success is taken",
-        claims.what_has_succeeded_was_done,
+        claims.succeeded_jobs_were_done,
         scenarios.late_with_a_success,
     ),
     **_also_simulated(
@@ -84,12 +84,12 @@ BROKEN: Mapping[str, Broken] = {
     **_also_simulated("lost leases are not noticed", jobs.every_job_has_ended, scenarios.a_worker_that_dies),
     **_also_simulated(
         "unwanted jobs are not cancelled",
-        submissions.what_nobody_wants_is_not_begun,
+        submissions.unwanted_jobs_are_not_begun,
         scenarios.cancelled_in_line,
     ),
     **_also_simulated(
         "a late worker writes the journal",
-        sagas.journals_are_written_by_who_holds_the_flight,
+        sagas.journals_are_written_under_the_current_claim,
         scenarios.one_flight_and_two_workers,
     ),
     **_also_simulated(
@@ -108,8 +108,8 @@ BROKEN: Mapping[str, Broken] = {
     ),
     "a message is acknowledged before it is processed": Broken(
         apply=_acknowledging_first(Service.run),
-        rule=submissions.what_was_accepted_is_there,
-        in_chaos=(submissions.what_was_accepted_is_there,),
+        rule=submissions.accepted_submissions_are_there,
+        in_chaos=(submissions.accepted_submissions_are_there,),
         dying_at=CrashOrder(Failpoint.SUBMIT_WRITTEN, 3),
     ),
 }

@@ -65,7 +65,7 @@ def _of_lone(key: str) -> Pick:
 MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     "an accepted submission is missing": (
         without("submissions", lambda history, row: row.id == history.accepted[-1].id),
-        (submissions.what_was_accepted_is_there,),
+        (submissions.accepted_submissions_are_there,),
     ),
     "a submission never ends": (
         changed("submissions", of("c"), state=SubmissionState.ACTIVE, ended_at=None),
@@ -73,7 +73,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a submission succeeds before its job": (
         changed("submissions", of("c"), ended_at=lambda row: row.ended_at - 1),
-        (submissions.who_has_succeeded_has_what_he_asked_for,),
+        (submissions.succeeded_submissions_have_all_their_jobs,),
     ),
     "a job is begun after all its submissions were cancelled": (
         changed(
@@ -82,19 +82,19 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
             state=SubmissionState.CANCELLED,
             ended_at=lambda row: row.ended_at - 20,
         ),
-        (submissions.what_nobody_wants_is_not_begun,),
+        (submissions.unwanted_jobs_are_not_begun,),
     ),
     "a job jumps from ready to executed": (
         without("transitions", of("c", target=State.RUNNING)),
         (
-            jobs.histories_are_ways_through_the_table,
+            jobs.histories_follow_the_state_table,
             jobs.claims_count_up_one_by_one,
             claims.claims_have_one_outcome_each,
         ),
     ),
     "an executor judges": (
         changed("transitions", of("c", target=State.SUCCEEDED), by="executor"),
-        (jobs.histories_are_ways_through_the_table,),
+        (jobs.histories_follow_the_state_table,),
     ),
     "a row is not where its history leads": (
         changed("jobs", of("c"), state=State.FAILED),
@@ -117,7 +117,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
             changed("jobs", of("d", key="2"), state=State.WAITING),
             changed("transitions", of("d", target=State.SUCCEEDED), target=State.WAITING, verb="retry"),
         ),
-        (jobs.every_job_has_ended, submissions.who_has_succeeded_has_what_he_asked_for),
+        (jobs.every_job_has_ended, submissions.succeeded_submissions_have_all_their_jobs),
     ),
     "a job is still held by a worker": (
         changed("jobs", of("c"), is_held=True),
@@ -140,7 +140,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a claim has two outcomes": (
         also("transitions", _handed_back_too),
-        (claims.claims_have_one_outcome_each, jobs.histories_are_ways_through_the_table),
+        (claims.claims_have_one_outcome_each, jobs.histories_follow_the_state_table),
     ),
     "two claims overlap in the ledger": (
         changed("rounds", of("b", claim=1), executed_at=lambda row: row.executed_at + 100),
@@ -150,7 +150,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
         both(doubled(of("d", event="start"), claim=7), doubled(of("d", event="end"), claim=7)),
         (
             claims.work_is_done_under_a_claim,
-            claims.only_who_was_lost_is_overtaken,
+            claims.only_lost_claims_are_overtaken,
             claims.runs_of_a_job_do_not_overlap,
         ),
     ),
@@ -164,19 +164,19 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a job ends without having begun": (
         unwritten(of("d", event="start")),
-        (claims.what_ends_has_begun,),
+        (claims.ends_follow_starts,),
     ),
     "a job has succeeded without having been done": (
         unwritten(of("d", event="end")),
-        (claims.what_has_succeeded_was_done,),
+        (claims.succeeded_jobs_were_done,),
     ),
     "a claim is overtaken without having been lost": (
         changed("transitions", of("b", note=Lost.LEASE_LOST), verb="record", target=State.EXECUTED),
-        (claims.only_who_was_lost_is_overtaken, jobs.histories_are_ways_through_the_table),
+        (claims.only_lost_claims_are_overtaken, jobs.histories_follow_the_state_table),
     ),
     "a claim is overtaken before it is lost": (
         changed("transitions", of("b", note=Lost.LEASE_LOST), at=lambda row: row.at + 5),
-        (claims.only_who_was_lost_is_overtaken,),
+        (claims.only_lost_claims_are_overtaken,),
     ),
     "a run overlaps the next run of its job": (
         never_stopped(),
@@ -188,7 +188,7 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a child begins before its parent is done": (
         moved(of("a", event="end"), by_s=2.5),
-        (order.children_begin_after_their_parents_are_done, claims.what_has_succeeded_was_done),
+        (order.children_begin_after_their_parents_are_done, claims.succeeded_jobs_were_done),
     ),
     "a due time has a submission though it was skipped": (
         changed("firings", lambda _, row: row.submission is not None, outcome="skipped"),
@@ -208,27 +208,27 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a saga has succeeded without its last step": (
         unwritten(of("trip", event="end", step="S2")),
-        (sagas.sagas_are_done_whole_or_not_at_all,),
+        (sagas.sagas_are_completed_or_undone,),
     ),
     "a saga has failed, and a finished step is not undone": (
         unwritten(of("fall", event="undo", step="S0")),
-        (sagas.sagas_are_done_whole_or_not_at_all,),
+        (sagas.sagas_are_completed_or_undone,),
     ),
     "a saga has failed, and a step that had only begun is not undone": (
         unwritten(of("fall", event="undo", step="S2")),
-        (sagas.sagas_are_done_whole_or_not_at_all, sagas.sagas_go_back_the_way_they_came),
+        (sagas.sagas_are_completed_or_undone, sagas.steps_are_undone_in_reverse_order),
     ),
     "a saga undoes its steps in the wrong order": (
         moved(of("fall", event="undo", step="S1"), by_s=1.5),
-        (sagas.sagas_go_back_the_way_they_came,),
+        (sagas.steps_are_undone_in_reverse_order,),
     ),
     "a journal entry is written too late": (
         changed("steps", of("trip", seq=1), at=lambda row: row.at + 100),
-        (sagas.journals_are_written_by_who_holds_the_flight,),
+        (sagas.journals_are_written_under_the_current_claim,),
     ),
     "a journal entry is written under an overtaken claim": (
         changed("steps", of("trip", seq=3), claim=1),
-        (sagas.journals_are_written_by_who_holds_the_flight,),
+        (sagas.journals_are_written_under_the_current_claim,),
     ),
     "a flight leaves out a step": (
         also("astray", lambda _: "entry 1 is followed by entry 3"),
@@ -236,11 +236,11 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a job is done only after it has succeeded": (
         moved(of("d", event="end"), by_s=1.5),
-        (claims.what_has_succeeded_was_done,),
+        (claims.succeeded_jobs_were_done,),
     ),
     "a partition is made twice": (
         both(also("transitions", _again), changed("partitions", lambda _, row: True, is_there=True)),
-        (partitions.partitions_are_made_once, jobs.histories_are_ways_through_the_table),
+        (partitions.partitions_are_made_once, jobs.histories_follow_the_state_table),
     ),
     "a partition of a succeeded job is missing": (
         changed("partitions", lambda _, row: True, is_there=False),
@@ -248,15 +248,15 @@ MUTATIONS: Mapping[str, tuple[Tamper, tuple[Rule, ...]]] = {
     ),
     "a row written with a success is missing": (
         without("stamps", lambda _, row: row.key == "2"),
-        (transactions.what_is_written_with_a_success_is_there_once,),
+        (transactions.writes_of_a_success_are_there_once,),
     ),
     "a row written with a success exists twice": (
         also("stamps", lambda history: history.rows.stamps[0]),
-        (transactions.what_is_written_with_a_success_is_there_once,),
+        (transactions.writes_of_a_success_are_there_once,),
     ),
     "a row written under a lost claim exists": (
         also("stamps", lambda history: structs.replace(history.rows.stamps[0], claim=2)),
-        (transactions.what_is_written_with_a_success_is_there_once,),
+        (transactions.writes_of_a_success_are_there_once,),
     ),
     "two jobs run at once in a pool with one slot": (
         changed("rounds", _of_lone("2"), running_at=lambda row: row.running_at - 1.5),

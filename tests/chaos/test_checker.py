@@ -55,7 +55,7 @@ def test_a_missing_line_of_an_effect_is_noticed(tampered: Path, embedded_url: st
     file = tampered / "effects" / "1.jsonl"
     lines = [line for line in file.read_bytes().splitlines() if not _ends(line, b'"d"')]
     file.write_bytes(b"\n".join(lines) + b"\n")
-    assert _rules(check(tampered, embedded_url)) == {"what has succeeded was done"}
+    assert _rules(check(tampered, embedded_url)) == {"succeeded jobs were done"}
 
 
 def test_an_unfinished_last_line_is_ignored(tampered: Path, embedded_url: str) -> None:

@@ -55,7 +55,7 @@ def a_claim_begins_its_job_once(history: History) -> Iterator[str]:
             yield f"{history.name(job)} was begun {times} times under claim {claim}"
 
 
-def what_ends_has_begun(history: History) -> Iterator[str]:
+def ends_follow_starts(history: History) -> Iterator[str]:
     """Check that each end has a beginning under the same claim.
 
     It may come from another process: a command has one for each line.
@@ -69,7 +69,7 @@ def what_ends_has_begun(history: History) -> Iterator[str]:
             yield f"{effect.name} ended under claim {effect.claim} without having begun"
 
 
-def what_has_succeeded_was_done(history: History) -> Iterator[str]:
+def succeeded_jobs_were_done(history: History) -> Iterator[str]:
     """Check that each success was done under the claim that succeeded, and before its outcome was accepted.
 
     A job that fills partitions may find that an earlier claim had made them all. Sagas have a rule of their own.
@@ -99,7 +99,7 @@ def _was_done_before(job: Job, step: Transition, begun: set[tuple[int, int]]) ->
     return job.output_table is not None and any((step.job, claim) in begun for claim in range(1, step.claim))
 
 
-def only_who_was_lost_is_overtaken(history: History) -> Iterator[str]:
+def only_lost_claims_are_overtaken(history: History) -> Iterator[str]:
     """Check that a run overlaps the next one only if its claim was lost before.
 
     Lost means that the ledger had taken the claim from its worker, or that the worker had handed it back. A thread may

@@ -10,7 +10,7 @@ _VERBS = {verb.name: verb for verb in VERBS}
 _MADE = "-"
 
 
-def histories_are_ways_through_the_table(history: History) -> Iterator[str]:
+def histories_follow_the_state_table(history: History) -> Iterator[str]:
     """Check the path of each job in the table of states.
 
     The first step begins at no state, and each further step in the state in which the one before it ended. The verb

@@ -17,7 +17,7 @@ _UNDONE = {
 }
 
 
-def sagas_are_done_whole_or_not_at_all(history: History) -> Iterator[str]:
+def sagas_are_completed_or_undone(history: History) -> Iterator[str]:
     """Check that each step of a succeeded saga is done, and that no step of any other ended saga is left.
 
     A step that had only begun must be undone, too. Sagas that could not be undone are excepted: an operator handles
@@ -33,7 +33,7 @@ def sagas_are_done_whole_or_not_at_all(history: History) -> Iterator[str]:
             yield f"{name} is {state}, and its steps {_listed(begun)} are not undone"
 
 
-def sagas_go_back_the_way_they_came(history: History) -> Iterator[str]:
+def steps_are_undone_in_reverse_order(history: History) -> Iterator[str]:
     """Check that a step is undone after all steps that were begun after it."""
     for job in sorted(history.flown & history.jobs.keys()):
         there: list[str] = []
@@ -49,7 +49,7 @@ def sagas_go_back_the_way_they_came(history: History) -> Iterator[str]:
                     yield f"{effect.name}: {effect.step} was undone before {_listed(set(later))}"
 
 
-def journals_are_written_by_who_holds_the_flight(history: History) -> Iterator[str]:
+def journals_are_written_under_the_current_claim(history: History) -> Iterator[str]:
     """Check that each entry was written while its claim was valid, and not after an entry of a later claim.
 
     Forced entries are excepted: an operator writes them without a claim.

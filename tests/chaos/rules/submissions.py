@@ -14,7 +14,7 @@ CANCELLING_S = 10.0
 _ENDED = {SubmissionState.SUCCEEDED, *UNFORTUNATE}
 
 
-def what_was_accepted_is_there(history: History) -> Iterator[str]:
+def accepted_submissions_are_there(history: History) -> Iterator[str]:
     """Check that the ledger has every submission that was confirmed to a client, however it was sent."""
     there = {submission.id for submission in history.rows.submissions}
     for accepted in history.accepted:
@@ -28,7 +28,7 @@ def every_submission_has_ended(history: History) -> Iterator[str]:
             yield f"{submission.id} is still {submission.state}"
 
 
-def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
+def succeeded_submissions_have_all_their_jobs(history: History) -> Iterator[str]:
     """Check that the requested jobs of a succeeded submission had succeeded, were skipped or landed, or were split."""
     for want in history.rows.wants:
         submission, job = history.submissions.get(want.submission), history.jobs.get(want.job)
@@ -38,7 +38,7 @@ def who_has_succeeded_has_what_he_asked_for(history: History) -> Iterator[str]:
             yield f"{submission.id} has succeeded, and its requested job {job.name} had not"
 
 
-def what_nobody_wants_is_not_begun(history: History) -> Iterator[str]:
+def unwanted_jobs_are_not_begun(history: History) -> Iterator[str]:
     """Check that a job is not claimed after all submissions that requested it were cancelled.
 
     Sagas that have begun are excepted: they are undone, with as many claims as that takes.

@@ -7,7 +7,7 @@ from sluice.jobs.states import SUCCEED
 from tests.chaos.history import History
 
 
-def what_is_written_with_a_success_is_there_once(history: History) -> Iterator[str]:
+def writes_of_a_success_are_there_once(history: History) -> Iterator[str]:
     """Check that each claim by which such a job succeeded has its row once, and that no other claim has one."""
     found: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for stamp in history.rows.stamps:
