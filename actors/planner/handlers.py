@@ -250,8 +250,10 @@ def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
 
 
 def _is_small(catalogue: Catalogue, submission: Submission) -> bool:
-    return len(submission.keys or ()) <= submissions.FEW_KEYS and not (
-        _is_by_chunk(catalogue, submission) or is_by_partition(catalogue, submission)
+    return not (
+        _names_many(submission)
+        or _is_by_chunk(catalogue, submission)
+        or is_by_partition(catalogue, submission)
     )
 
 
