@@ -95,11 +95,8 @@ def plan_of(
     compensations that were planned before, for consequences of these effects.
     """
     undoing, own = laid_out.undoing, set(laid_out.undoing.values())
-    below = _below(undoing, ties)
-    needs = {id: {undoing[each] for each in below.get(id, ())} for id in undoing}
     known = [(id, name) for id, name in behind if id in undoing and name not in own]
-    for id, name in known:
-        needs[id].add(name)
+    needs = _needs(undoing, ties, known)
     planned = [
         _planned(catalogue, number, name, laid_out.effects[id].kwargs or {}, sorted(needs[id]))
         for id, name in undoing.items()
@@ -109,12 +106,29 @@ def plan_of(
     named = [_named(catalogue, name) for name in sorted({name for _, name in known})]
     return JobPlan(
         jobs=in_order(catalogue, [*jobs, *named]),
-        requests=tuple(
-            (asker, name, RequestReason.ASKED)
-            for id, name in undoing.items()
-            for asker in _askers(laid_out.effects[id], askers) or (number,)
-        ),
+        requests=_requests(laid_out, number, askers),
         reruns=(RerunRequest(number, again),) if again else (),
+    )
+
+
+def _needs(
+    undoing: Mapping[int, JobName], ties: Iterable[tuple[int, int]], known: Iterable[tuple[int, JobName]]
+) -> dict[int, set[JobName]]:
+    """Return the compensations that each must follow: those of its consequences, and the ``known`` ones."""
+    below = _below(undoing, ties)
+    needs = {id: {undoing[each] for each in below.get(id, ())} for id in undoing}
+    for id, name in known:
+        needs[id].add(name)
+    return needs
+
+
+def _requests(
+    laid_out: Compensation, number: int, askers: Mapping[int, int] | None
+) -> tuple[tuple[int, JobName, RequestReason], ...]:
+    return tuple(
+        (asker, name, RequestReason.ASKED)
+        for id, name in laid_out.undoing.items()
+        for asker in _askers(laid_out.effects[id], askers) or (number,)
     )
 
 

@@ -46,15 +46,9 @@ class _Row(Struct):
 
 def facts(flight: FlightRecord, state: State) -> Iterator[str]:
     """Yield facts about the flight's position, one line each."""
-    began = f", since {cause(flight.failure)}" if flight.failure else ""
-    if state is State.FATAL:
-        turned = "turned back" if flight.undoing else f"{place(flight)}, cannot continue"
-        yield f"flight {flight.number}, {turned}{began}"
-    elif flight.saga_open:
-        back = undone(flight)
-        yield f"flight {flight.number}, {place(flight)}{f'; it {back}' if back else ''}"
-    elif flight.lines:
-        yield f"flight {flight.number}{', undone' if began else ''}{began}"
+    at = _position(flight, state)
+    if at is not None:
+        yield f"flight {flight.number}{at}"
     if lost := crashes(flight):
         yield f"{lost}{', so it pauses before it continues' if flight.crashes > 1 else ''}"
     if state is State.SUSPENDED and flight.wait and flight.wait.awaits:
@@ -64,6 +58,19 @@ def facts(flight: FlightRecord, state: State) -> Iterator[str]:
     if flight.failed_undo and flight.failed_undo.failure:
         what = counted(flight, flight.failed_undo.step)
         yield f"DISMAL FAILURE: the undo of {what}, failed: {told(flight.failed_undo.failure)}"
+
+
+def _position(flight: FlightRecord, state: State) -> str | None:
+    """Return the position for use after the number of the flight, or None if the flight has not begun."""
+    began = f", since {cause(flight.failure)}" if flight.failure else ""
+    if state is State.FATAL:
+        return f", {'turned back' if flight.undoing else f'{place(flight)}, cannot continue'}{began}"
+    if flight.saga_open:
+        back = undone(flight)
+        return f", {place(flight)}{f'; it {back}' if back else ''}"
+    if flight.lines:
+        return f"{', undone' if began else ''}{began}"
+    return None
 
 
 def steps(flight: FlightRecord, state: State) -> Table:

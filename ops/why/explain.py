@@ -63,18 +63,6 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Explanation:
     surely = [each for each in facts.unplanned if each.asks_for_it]
     possible = () if refusal else surely or facts.unplanned
     if refusal:
-        because = f"it cannot exist, because {refusal}"
-    elif surely:
-        why = "is paused" if surely[0].paused_at else surely[0].reason
-        reason = f": it {why}" if why else ""
-        because = f"the submission that requests it is not planned yet{reason}"
-    elif possible:
-        because = "no submission has requested it, unless it is in a submission that is not planned yet"
-    elif facts.refused:
-        because = "the submission that requested it was refused"
-    else:
-        because = "no submission has requested it"
-    if refusal:
         remedies = [Remedy(f"sluice apps show {name.app}", "shows its keys and dependencies")]
     elif possible:
         paused = [resumes(each.id) for each in possible if each.paused_at]
@@ -87,10 +75,25 @@ def _unknown(name: JobName, facts: Obstacles, refusal: str) -> Explanation:
         app=name.app,
         key=name.key,
         state=None,
-        because=f"The ledger has no job {name}: {because}",
+        because=f"The ledger has no job {name}: {_why_missing(facts, refusal)}",
         waits_for=(
             *chain.from_iterable(map(submissions.unplanned, possible)),
             *map(submissions.refusal, facts.refused),
         ),
         remedies=tuple(remedies),
     )
+
+
+def _why_missing(facts: Obstacles, refusal: str) -> str:
+    if refusal:
+        return f"it cannot exist, because {refusal}"
+    for each in facts.unplanned:
+        if each.asks_for_it:
+            why = "is paused" if each.paused_at else each.reason
+            reason = f": it {why}" if why else ""
+            return f"the submission that requests it is not planned yet{reason}"
+    if facts.unplanned:
+        return "no submission has requested it, unless it is in a submission that is not planned yet"
+    if facts.refused:
+        return "the submission that requested it was refused"
+    return "no submission has requested it"

@@ -300,6 +300,12 @@ def _hook(written: object) -> object:
     has = [name for name in HOOK_METHODS if callable(getattr(hook, name, None))]
     if not has and (isinstance(hook, type) or not callable(hook)):
         raise ValueError(f"{written!r} has none of {', '.join(HOOK_METHODS)}")
+    _require_sync(hook, has)
+    return hook
+
+
+def _require_sync(hook: object, has: list[str]) -> None:
+    """Raise ValueError if a method of the hook is async, or if the hook cannot be called to make an object."""
     name = getattr(hook, "__name__", type(hook).__name__)
     if awaited := [each for each in has if is_awaited(getattr(hook, each))]:
         raise ValueError(f"{', '.join(awaited)} of {name} is async, and hooks are not awaited; make it a def")
@@ -310,7 +316,6 @@ def _hook(written: object) -> object:
         raise ValueError(
             f"{name} has to take one argument, the flight: it is called for the hook of each run"
         )
-    return hook
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:

@@ -24,6 +24,8 @@ _SHELLS: Final = frozenset(("sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "
 _BEFORE: Final = frozenset(
     ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "builtin", "command", "exec")
 )
+#: Commands whose arguments are all evaluated.
+_WHOLE: Final = {"eval": CODE, "trap": CODE, "let": ARITHMETIC}
 _DECLARING: Final = frozenset(("declare", "typeset", "local", "export", "readonly"))
 _NAMING: Final = frozenset(("read", "unset", "mapfile", "readarray", "getopts"))
 _TESTING: Final = frozenset(("-v", "-R"))
@@ -57,19 +59,20 @@ def of_command(words: list[Word]) -> Iterator[tuple[Word, str]]:
         rest = rest[1:]
     if not rest:
         return
-    command = rest[0].text
     arguments = [word for before, word in pairwise(rest) if not _REDIRECTION.fullmatch(before.text)]
-    if command in ("eval", "trap"):
-        yield from ((word, CODE) for word in arguments)
-    elif command == "let" or (command in _DECLARING and any(_is_option(word, "i") for word in arguments)):
-        yield from ((word, ARITHMETIC) for word in arguments)
+    yield from _of_arguments(rest[0].text, arguments)
+
+
+def _of_arguments(command: str, arguments: list[Word]) -> Iterator[tuple[Word, str]]:
+    whole = _WHOLE.get(command)
+    if command in _DECLARING and any(_is_option(word, "i") for word in arguments):
+        whole = ARITHMETIC
+    if whole:
+        yield from ((word, whole) for word in arguments)
     elif command in _DECLARING or command in _NAMING:
         yield from ((word, NAME) for word in arguments if _NAMED.match(word.text))
     elif command in ("printf", "test", "["):
-        after = (
-            arguments[place + 1 : place + 2] for place, word in enumerate(arguments) if word.text in _TESTING
-        )
-        yield from ((word, NAME) for found in after for word in found)
+        yield from ((word, NAME) for before, word in pairwise(arguments) if before.text in _TESTING)
 
 
 def _bodies(words: list[Word]) -> Iterator[Word]:
