@@ -31,7 +31,7 @@ def _above(most: int) -> Callable[[Values], dict[str, int]]:
 
 
 class Measure(NamedTuple):
-    """What each file adds to a measure, by place, and which of the sums are too high."""
+    """Function that returns the values of one file by place, and function that selects the sums above a limit."""
 
     of: Callable[[Source], Values]
     too_high: Callable[[Values], dict[str, int]] = _all

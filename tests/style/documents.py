@@ -1,4 +1,4 @@
-"""What the README tells people to type exists, and no file names the machine it was written on."""
+"""Commands in the README must exist, and no file may name a folder or a registry of a developer's machine."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ _MACHINE = re.compile(
 
 
 def missing_targets(readme: str, makefile: str) -> list[str]:
-    """The targets of ``make`` that the README names and the Makefile does not have."""
+    """Return the targets of ``make`` that the README names and the Makefile does not have."""
     inline = re.findall(r"`[^`\n]+`", readme)
     named = {
         target
@@ -30,7 +30,7 @@ def missing_targets(readme: str, makefile: str) -> list[str]:
 
 
 def commands(sources: list[Source]) -> set[tuple[str, ...]]:
-    """Every command of ``sluice``, as the words that call it, read from ``ops/cli`` without running it."""
+    """Return the words of each command of ``sluice``, read from ``ops/cli`` without running it."""
     return {
         way
         for source in sources
@@ -62,26 +62,26 @@ def _word(keywords: list[ast.keyword]) -> str:
 
 
 def missing_commands(readme: str, known: set[tuple[str, ...]]) -> list[str]:
-    """The lines of the README's code blocks that call ``sluice`` with words that no command has."""
+    """Return the lines of the README's code blocks that call ``sluice`` with words that no command has."""
     calls = [line for line in _typed(readme) if re.match(r"(?:\S*/)?sluice\s", line)]
     return [call for call in calls if not _is_known(shlex.split(call, comments=True)[1:], known)]
 
 
 def _typed(readme: str) -> list[str]:
-    """The lines of its code blocks that are for a shell."""
+    """Return the lines of the README's code blocks for a shell."""
     blocks = [block for language, block in _BLOCK.findall(readme) if language in _SHELLS]
     return [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
 def _is_known(words: list[str], known: set[tuple[str, ...]]) -> bool:
-    """An option's value may stand before the command, so the command may begin anywhere."""
+    """Return whether these words call a command. It may begin at any word, because options may precede it."""
     return any(tuple(words[i : i + len(way)]) == way for way in known for i in range(len(words))) or all(
         word.startswith("-") for word in words
     )
 
 
 def files_of(root: Path) -> list[Path] | None:
-    """What is, or would be, under version control; None where that cannot be told."""
+    """Return the files that git tracks or does not ignore. None without a git checkout, or without git."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     try:
         found = subprocess.run(listing, cwd=root, capture_output=True, text=True, check=True).stdout

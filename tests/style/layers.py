@@ -7,7 +7,7 @@ import networkx
 from tests.style.sources import PACKAGE, ROOMS, Import, Offence, Source, in_rooms
 
 _MIDDLE = {"planner", "ledger", "broker", "scheduler"}
-#: Which rooms each room may import, besides itself.
+#: The rooms that each room may import, in addition to itself.
 BELOW = {
     "jobs": set[str](),
     **{room: {"jobs"} for room in _MIDDLE},
@@ -27,12 +27,12 @@ LAYERS_OF_LEDGER = (
     ("external_work", "fixtures", "reads"),
 )
 _LAYER_OF = {part: layer for layer, parts in enumerate(LAYERS_OF_LEDGER) for part in parts}
-#: The operator's desk and those who ask there, each with those whom it does not know. The command starts the console.
-ASKERS = {
+#: Packages of ``ops``, each with packages above it that it may not import. The command line starts the console.
+LAYERS_OF_OPS = {
     "sluice.ops.operations": ("sluice.ops.cli", "sluice.ops.console"),
     "sluice.ops.console": ("sluice.ops.cli",),
 }
-#: A program among the examples is a user's own: what it has of a room is the room's way in for such.
+#: A program among the examples stands for a user's program: it may import the modules that users may import.
 EXAMPLES = "jobs/examples/"
 FOR_PROGRAMS = {"sluice.actors.connect", "sluice.actors.tasks"}
 #: Which rooms may import each third-party library.
@@ -57,12 +57,12 @@ THIRD_PARTIES = {
     "sqlalchemy": {"ledger"},
     "yaml": {"jobs"},
 }
-#: What is measured beside us is there as it is, whatever it is made of.
+#: Benchmark programs of other systems. They follow the conventions and use the libraries of these systems.
 CONTENDERS = "ops/bench/contenders/"
 
 
 def rooms_are_imported_from_the_package(sources: list[Source]) -> list[Offence]:
-    """A user's project may have folders of the same names."""
+    """Find imports of a room by its bare name. A user's project may have a folder of the same name."""
     return [
         Offence(source.path, each.line, f"import {PACKAGE}.{each.module}")
         for source in sources
@@ -72,7 +72,7 @@ def rooms_are_imported_from_the_package(sources: list[Source]) -> list[Offence]:
 
 
 def public_names_are_for_users(sources: list[Source]) -> list[Offence]:
-    """Rooms import from each other's modules: the package has names of rooms above them."""
+    """Find rooms that import public names from the package, which itself imports rooms above them."""
     return [
         Offence(source.path, each.line, f"import {each.name} from its module")
         for source in in_rooms(sources)
@@ -93,7 +93,7 @@ def imports_point_down(sources: list[Source]) -> list[Offence]:
 
 
 def the_ledger_has_layers(sources: list[Source]) -> list[Offence]:
-    """Imports between parts of the ledger lead to lower layers, and each part is in a layer."""
+    """Find imports between parts of the ledger that lead to no lower layer, and parts without a layer."""
     offences = []
     for source in sources:
         own = _part_of_ledger(source.module)
@@ -120,20 +120,20 @@ def _is_below(part: str, other: str) -> bool:
     return part in _LAYER_OF and other in _LAYER_OF and _LAYER_OF[part] < _LAYER_OF[other]
 
 
-def the_desk_knows_no_asker(sources: list[Source]) -> list[Offence]:
-    """Nor do those who ask know each other: what both have use for is at the desk."""
+def ops_has_layers(sources: list[Source]) -> list[Offence]:
+    """Find imports from a package of ``ops`` to a package above it. Shared code belongs in ``ops/operations``."""
     return [
         Offence(source.path, each.line, f"{place} may not import {each.module}")
         for source in sources
-        for place, others in ASKERS.items()
+        for place, others in LAYERS_OF_OPS.items()
         if source.module.startswith(f"{place}.")
         for each in source.imports
         if f"{each.module}.".startswith(tuple(f"{other}." for other in others))
     ]
 
 
-def nobody_needs_an_example(sources: list[Source]) -> list[Offence]:
-    """Or the rooms would import upwards by way of it."""
+def rooms_import_no_examples(sources: list[Source]) -> list[Offence]:
+    """Find imports of examples. An example imports the rooms above its own, so this would be an import upwards."""
     return [
         Offence(source.path, each.line, f"{each.module} is a user's program")
         for source in in_rooms(sources)
@@ -155,7 +155,7 @@ def third_parties_stay_in_their_rooms(sources: list[Source]) -> list[Offence]:
 
 
 def modules_form_no_circles(sources: list[Source]) -> list[Offence]:
-    """A package's ``__init__`` is part of a circle only where somebody imports from the package itself."""
+    """Find circles of imports. A package's ``__init__`` counts only if a module imports from it directly."""
     modules = {source.module: source for source in in_rooms(sources)}
     graph = networkx.DiGraph()
     for source in modules.values():

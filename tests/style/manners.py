@@ -1,4 +1,4 @@
-"""Errors are not swallowed, rooms do not print, and who turns a checker off says why."""
+"""Errors must not be swallowed, rooms must not print, and exemptions from a checker must have a reason."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ def errors_are_not_swallowed(sources: list[Source]) -> list[Offence]:
 
 
 def only_ops_prints(sources: list[Source]) -> list[Offence]:
-    """Examples are a user's code, and what that prints is its output."""
+    """Find calls of ``print`` outside ``ops``. Examples are a user's code and may print their output."""
     return [
         Offence(source.path, node.lineno, "print belongs to ops; use a logger")
         for source in in_rooms(sources)

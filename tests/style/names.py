@@ -1,4 +1,4 @@
-"""Names that name nothing: a helper without a noun is a concept that nobody has found yet."""
+"""Names without meaning, such as ``utils`` and ``helper``, which hide the concept behind the code."""
 
 import ast
 import re

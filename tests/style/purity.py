@@ -1,7 +1,7 @@
-"""The planner and the nouns of ``jobs`` do without a clock, chance, the environment and I/O.
+"""The planner and the values of ``jobs`` use no clock, no randomness, no environment and no I/O.
 
-The nouns are the modules directly in ``jobs`` and in some of its folders. Its other folders (``catalogue``,
-``runners``) read files and start processes.
+The values are the modules directly in ``jobs`` and in some of its folders. Its other folders, such as
+``catalogue`` and ``runners``, read files and start processes.
 """
 
 import ast
@@ -34,7 +34,7 @@ _WORLD = {
     "uuid.uuid4",
 }
 _WORLDLY = ("random.", "secrets.", "socket.", "subprocess.")
-#: A generator with a seed of its own is as pure as a sum.
+#: A random generator with its own seed always yields the same numbers, so it is allowed.
 _SEEDED = "random.Random"
 
 
@@ -60,7 +60,7 @@ def _is_core(source: Source) -> bool:
 
 
 def _bound(source: Source) -> dict[str, str]:
-    """What each imported name stands for."""
+    """Return the full name of each imported name."""
     bound: dict[str, str] = {}
     for node in source.nodes:
         if isinstance(node, ast.Import):
@@ -71,7 +71,7 @@ def _bound(source: Source) -> dict[str, str]:
 
 
 def _full_name(node: ast.expr, bound: dict[str, str]) -> str:
-    """``datetime.datetime.now`` for ``now`` of an imported ``datetime``; empty for what is no plain name."""
+    """Return ``datetime.datetime.now`` for ``now`` of an imported ``datetime``; "" if the node is not a name."""
     match node:
         case ast.Name(name):
             return bound.get(name, name)

@@ -1,4 +1,4 @@
-"""The code as the rules see it: files, their syntax trees, and what they import."""
+"""Source files as the rules read them: path, text, syntax tree and imports."""
 
 import ast
 from functools import cached_property
@@ -23,7 +23,7 @@ class Offence(NamedTuple):
 
 
 class Import(NamedTuple):
-    """``module`` is absolute; ``name`` is what is taken from it, or None where the module itself is."""
+    """One imported name. ``module`` is absolute; ``name`` is None if the module itself is imported."""
 
     line: int
     module: str
@@ -31,7 +31,7 @@ class Import(NamedTuple):
 
     @property
     def room(self) -> str:
-        """The room that it is in, or the package or library."""
+        """The room of the module, or the package or library outside the rooms."""
         first, _, rest = self.module.partition(".")
         second = rest.partition(".")[0] or self.name
         return second if first == PACKAGE and second in ROOMS else first
@@ -52,7 +52,7 @@ class Source:
         return list(ast.walk(self.tree))
 
     def keep_imports_alone(self) -> None:
-        """The trees of all files at once take 200 MB."""
+        """Drop the tree and its nodes, but keep the imports. The trees of all files together take 200 MB."""
         _ = self.imports
         self.__dict__.pop("nodes", None)
         self.__dict__.pop("tree", None)
@@ -72,7 +72,7 @@ class Source:
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """All of them: at the top, inside functions, and for the type checker alone."""
+        """All imports: at the top, inside functions, and for the type checker alone."""
         found = []
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -92,7 +92,7 @@ class Source:
 
 
 def read_sources() -> list[Source]:
-    """The code of the rooms, of the package and of the tests."""
+    """Return the code of the rooms, of the package and of the tests."""
     paths = sorted(path for folder in (*ROOMS, PACKAGE, "tests") for path in (ROOT / folder).rglob("*.py"))
     return [Source(path.relative_to(ROOT).as_posix(), path.read_text()) for path in paths]
 

@@ -1,9 +1,9 @@
 """A job's states are spelled in ``jobs/states.py`` and nowhere else in the rooms.
 
-Some of their words belong to other vocabularies too: what a gate asks of a parent, what a step answers, how a
-submission stands, what a message is called. Such a word is an offence only where it meets something called state: in a
-comparison, as an argument or field of that name, in SQL. A word that only states have is one anywhere, but
-where an enumeration of something else declares it. Docstrings may say what they like.
+Some names of states have other uses too: conditions of dependencies, answers of steps, states of submissions,
+names of messages. Such a word is an offence only next to something called state: in a comparison, as an argument
+or field of that name, in SQL. A word that is only the name of a state is an offence anywhere, except in another
+enumeration that declares it. Docstrings are exempt.
 """
 
 import ast
@@ -44,7 +44,7 @@ def states_are_spelled_in_one_place(sources: list[Source]) -> list[Offence]:
 
 
 def _spelled(source: Source) -> Iterator[tuple[int, str]]:
-    free = set(_free_to_say(source))
+    free = set(_exempt(source))
     for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free:
             if node.value in _UNMISTAKABLE:
@@ -57,8 +57,11 @@ def _spelled(source: Source) -> Iterator[tuple[int, str]]:
             yield from _meeting_a_state(node)
 
 
-def _free_to_say(source: Source) -> Iterator[int]:
-    """Docstrings, what other enumerations call their members, and pieces of what is looked at as a whole."""
+def _exempt(source: Source) -> Iterator[int]:
+    """Yield the IDs of docstrings, of members of other enumerations, and of the parts of f-strings.
+
+    f-strings are read as a whole.
+    """
     for node in source.nodes:
         match node:
             case ast.Expr(value):
@@ -88,7 +91,7 @@ def _meeting_a_state(node: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _words(*nodes: ast.expr) -> Iterator[tuple[int, str]]:
-    """The states among these values, and among the members of these collections."""
+    """Yield the states among these values, and among the members of these collections."""
     for node in nodes:
         if isinstance(node, ast.Constant) and node.value in _STATES:
             yield node.lineno, str(node.value)
@@ -104,5 +107,5 @@ def _is_called_state(node: ast.expr) -> bool:
 
 
 def _is_state(name: str) -> bool:
-    """Of a job, that is: what is called after a submission has a vocabulary of its own."""
+    """Return whether the name is of a job's state. States of submissions are a separate enumeration."""
     return name.lower().endswith(("state", "states")) and "submission" not in name.lower()

@@ -1,4 +1,4 @@
-"""Measures notice what exceeds their limits, and budgets only go down."""
+"""Measures report values above their limits, and budgets can only be lowered."""
 
 import pytest
 
@@ -32,7 +32,7 @@ KEEPING = [
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_a_measure_notices_what_exceeds_its_limit(name: str) -> None:
+def test_a_measure_reports_files_that_exceed_its_limit(name: str) -> None:
     assert Measured(EXCEEDING[name]).too_high(name)
     assert not Measured(KEEPING).too_high(name)
 

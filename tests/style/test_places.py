@@ -1,4 +1,4 @@
-"""The places at which a process may be told to die stand in the code, each once, and the code has no others."""
+"""Failpoints: the code reaches each of them at exactly one place, and importing the code arms none."""
 
 import ast
 import os
@@ -22,12 +22,12 @@ from tests.style.sources import ROOMS, ROOT, Source, read_sources
 HERE = "jobs/observe/failpoints.py"
 
 
-#: Functions that take a failpoint, or the two of a kind of transaction.
+#: Functions that take a failpoint, or a kind of transaction, which has two failpoints.
 TAKERS = {"Failpoint": {"reached"}, "TransactionKind": {"transact", "_when_reachable"}}
 
 
 def named(sources: list[Source]) -> Counter[str]:
-    """Return how often the code names each place."""
+    """Return how often the code names each failpoint."""
     kinds = {name: kind for name, kind in vars(TransactionKind).items() if isinstance(kind, CommitPoints)}
     words = {point: name for name, point in PLACES.items()}
     count: Counter[str] = Counter()
@@ -38,7 +38,7 @@ def named(sources: list[Source]) -> Counter[str]:
 
 
 def unreached(sources: list[Source]) -> list[str]:
-    """Return where a place is named without being reached."""
+    """Return the places where the code names a failpoint without reaching it."""
     return [
         f"{source.path}:{node.lineno}: {node.attr}"
         for source, node, owner in _namings(sources)
@@ -71,7 +71,7 @@ def _namings(sources: list[Source]) -> Iterator[tuple[Source, ast.Attribute, str
                 yield source, node, node.value.id
 
 
-def test_each_place_stands_in_the_code_once_and_the_code_has_no_others() -> None:
+def test_the_code_reaches_each_failpoint_at_one_place() -> None:
     sources = [
         source
         for source in read_sources()
@@ -81,7 +81,7 @@ def test_each_place_stands_in_the_code_once_and_the_code_has_no_others() -> None
     assert unreached(sources) == []
 
 
-def test_a_place_that_is_only_named_is_found() -> None:
+def test_a_failpoint_that_is_only_named_is_found() -> None:
     wrong = Source(
         "actors/x.py",
         "from sluice.jobs.observe.failpoints import Failpoint\nprint(Failpoint.CLAIM_WRITTEN)\n",
@@ -99,24 +99,24 @@ def test_a_kind_of_transaction_that_is_only_named_is_found() -> None:
     assert named([wrong]) == Counter(CLAIM_WRITTEN=1, CLAIM_COMMITTED=1)
 
 
-def test_no_two_places_are_called_the_same_and_each_has_a_sentence() -> None:
+def test_each_failpoint_has_a_unique_word_and_a_sentence() -> None:
     assert len({point.word for point in PLACES.values()}) == len(PLACES)
     assert all(point.sentence.endswith(".") for point in PLACES.values())
 
 
-def test_a_place_is_read_with_the_time_it_is_come_to() -> None:
+def test_a_failpoint_is_read_with_the_number_of_the_pass_that_dies() -> None:
     assert read_crash("claim.committed@3") == CrashOrder(Failpoint.CLAIM_COMMITTED, 3)
     assert read_crash("claim.committed") == CrashOrder(Failpoint.CLAIM_COMMITTED, 1)
 
 
 @pytest.mark.parametrize("text", ["", "claim", "claim.committed@", "claim.committed@0", "claim.committed@x"])
-def test_what_names_no_place_is_refused(text: str) -> None:
+def test_a_text_that_names_no_failpoint_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"is no failpoint|is not a whole number"):
         read_crash(text)
 
 
-def test_to_import_everything_arms_nothing() -> None:
-    """The environment says that this process is to die at once, and nobody has put it together from its settings."""
+def test_importing_the_code_arms_no_failpoint() -> None:
+    """The environment names a failpoint, but only the assembly of a process from its settings arms it."""
     code = "import sluice.actors.worker.command, sluice.ops.cli.main\n"
     code += "from sluice.jobs.observe.failpoints import PLACES, reached\n"
     code += "for point in PLACES.values():\n    reached(point)\nprint('alive')"

@@ -1,4 +1,4 @@
-"""The style of the house as a test: every offence at once, each with its place."""
+"""The code follows all rules of style: one test reports all offences, each with its file and line."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from tests.style.sources import ROOT, Offence, Source, read_sources
 
 Rule = Callable[[list[Source]], list[Offence]]
 
-#: Each rule, with a file that breaks it and one that looks alike and does not.
+#: Each rule, with a file that breaks it and a similar file that does not.
 RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
     layers.rooms_are_imported_from_the_package: (
         ("tests/test_gate.py", "from ledger.sql import move\n"),
@@ -28,11 +28,11 @@ RULES: dict[Rule, tuple[tuple[str, str], tuple[str, str]]] = {
         ("ledger/limits/pauses.py", "from sluice.ledger.lifecycle.plans import plan\n"),
         ("ledger/lifecycle/plans.py", "from sluice.ledger.limits.pauses import lock_pauses\n"),
     ),
-    layers.the_desk_knows_no_asker: (
+    layers.ops_has_layers: (
         ("ops/operations/rerun.py", "from sluice.ops.cli.output import Output\n"),
         ("ops/cli/again.py", "from sluice.ops.console.server import Server\n"),
     ),
-    layers.nobody_needs_an_example: (
+    layers.rooms_import_no_examples: (
         ("ops/demo.py", "from sluice.jobs.examples.sum import add\n"),
         ("jobs/examples/sum/__main__.py", "from sluice.jobs.examples.sum import add\n"),
     ),
@@ -80,7 +80,7 @@ def sources() -> list[Source]:
     return read_sources()
 
 
-#: Rules about all files together. They look at imports alone; each other rule looks at one file at a time.
+#: Rules about all files together. They read only imports; each other rule reads one file at a time.
 OF_THE_WHOLE = {layers.modules_form_no_circles}
 
 
@@ -127,7 +127,7 @@ def test_each_way_to_import_against_the_layers_of_the_ledger_is_found(path: str,
     assert layers.the_ledger_has_layers([Source(path, text)])
 
 
-def test_what_the_readme_has_people_type_exists(sources: list[Source]) -> None:
+def test_commands_in_the_readme_exist(sources: list[Source]) -> None:
     readme = ROOT / "README.md"
     if not readme.exists():
         pytest.skip("there is no README.md yet")
@@ -156,7 +156,7 @@ sluice db upgarde # soon
 def test_no_file_names_a_machine() -> None:
     files = documents.files_of(ROOT)
     if files is None:
-        pytest.skip("this is not a git checkout, so it cannot be told which files belong to it")
+        pytest.skip("this is not a git checkout, so the files that belong to it are unknown")
     offences = [
         offence
         for path in files
