@@ -138,8 +138,8 @@ def schedule(
     """Submit jobs of an app on a schedule, with the options of the declarative form.
 
     ``app`` is a name or the decorated function. ``trigger`` is an object with ``get_next_fire_time(previous, now)``,
-    as APScheduler has it. ``request`` takes all other options, such as ``key``, ``kwargs``, ``misfire_grace``,
-    ``catch_up`` and ``overlap``.
+    as APScheduler has it. ``request`` takes all other options of a schedule, for example ``key``, ``kwargs``,
+    ``misfire_grace``, ``catch_up`` and ``overlap``.
     """
     given = {"cron": cron, "every": every, "trigger": trigger, "timezone": timezone}
     words = {word: value for word, value in given.items() if value is not None}

@@ -35,7 +35,7 @@ class SluiceError(Exception):
 
     @property
     def reason(self) -> str:
-        """The error and its remedy as one text, for the ledger."""
+        """The error and its remedy as one text, which the ledger stores."""
         return f"{self.what} {self.advice}".strip()
 
 

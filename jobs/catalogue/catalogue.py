@@ -101,7 +101,7 @@ class Catalogue(Mapping[str, App]):
         return self._ranks[name]
 
     def children_of(self, name: str) -> tuple[str, ...]:
-        """Return the apps that name this one as a parent or read the table that it fills.
+        """Return the apps that name this app as a parent or read the table that it fills.
 
         Each occurs once, in the order of the definitions.
         """
@@ -145,7 +145,7 @@ class Catalogue(Mapping[str, App]):
         return self._alternatives[name]
 
     def served_by(self, name: str) -> tuple[tuple[Alternative, Link], ...]:
-        """Return every group of another app that names this one as a parent, with the link."""
+        """Return every group of another app that names this app as a parent, with the link."""
         return tuple(self._served[name])
 
     def has_bridges(self, name: str) -> bool:
@@ -161,7 +161,7 @@ class Catalogue(Mapping[str, App]):
         return name in self._undoing
 
     def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
-        """Return every group in which a two-way function may name one of this app's jobs as a parent."""
+        """Return every group in which a two-way function may name a job of this app as a parent."""
         return tuple(self._bridged[name])
 
     def _below(self, names: Iterable[str]) -> set[str]:

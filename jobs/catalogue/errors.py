@@ -69,14 +69,14 @@ def nearest(word: object, known: Iterable[str]) -> str:
 
 
 def one_of(value: object, words: Sequence[str]) -> str:
-    """Return the value if it is one of the words. Raises ValueError with the words and the most similar one."""
+    """Return the value if it is among the words. Raises ValueError with the words and the most similar word."""
     if not isinstance(value, str) or value not in words:
         raise ValueError(f"{value!r} is none of {', '.join(words)}{nearest(value, words)}")
     return value
 
 
 def truth(value: object) -> bool:
-    """Return a boolean. Raises ValueError for anything else, including 0, 1 and words such as "yes"."""
+    """Return a boolean. Raises ValueError for anything else, including 0, 1 and the text "yes"."""
     if not isinstance(value, bool):
         raise ValueError(f"{value!r} is neither true nor false")
     return value

@@ -1,4 +1,4 @@
-"""Create something that must not exist yet: three sagas with a mistake, and one that is correct.
+"""Create something that must not exist yet: three sagas with a mistake, and a correct saga.
 
 Two users may request a folder of the same name. The first one gets it; the saga of the second one fails and leaves
 nothing behind. This looks easy, but each of the first three sagas loses a folder or leaves an orphan:
@@ -119,7 +119,7 @@ class Make(Step):
 @saga(job_id="{who}_{name}", context=shelf)
 def checking(flight: Flight) -> list[Step]:
     """Now a failed check undoes nothing, and a crash between the steps does no harm. But if two flights both check
-    before either makes the folder, both succeed. If one of them is undone later, it deletes the folder of the other.
+    before either makes the folder, both succeed. If one flight is undone later, it deletes the folder of the other.
     Sluice runs each job once. It does not separate two jobs that use the same resource."""
     return [Check(), Make()]
 

@@ -67,7 +67,7 @@ class Day(Struct, frozen=True):
 
 
 class OneOf(Struct, frozen=True):
-    """One of the values that the definition allows. All of them are texts, or all are whole numbers."""
+    """Type of an identifier with a fixed set of values. All of them are texts, or all are whole numbers."""
 
     allowed: tuple[Value, ...]
 

@@ -43,9 +43,9 @@ class TableDependency(Struct, frozen=True, kw_only=True):
 
     That part reaches from ``start_offset`` before the start of the output to ``end_offset`` before its end. The
     moments ``start_cutoff_s`` and ``end_cutoff_s`` limit it. Without a ``start_offset`` it begins at the cut-off, or
-    with the earliest partition. Each partition of a ``cumulative`` table contains all of the past, so any one that is
-    not older than the last needed one is enough. ``calendar`` belongs to the table. ``producer`` is the app that
-    fills it, or None if an external process does. ``version`` is the producer's.
+    with the earliest partition. Each partition of a ``cumulative`` table contains all of the past, so a single
+    partition is enough if it is not older than the last needed one. ``calendar`` belongs to the table. ``producer`` is
+    the app that fills it, or None if an external process does. ``version`` is the producer's.
     """
 
     table: str

@@ -45,7 +45,7 @@ class Need(Struct, frozen=True, gc=False):
 
 
 class Gate(Struct, frozen=True, gc=False):
-    """Dependency group: one alternative set of needs. A job may run when every need of one of its gates is met.
+    """Dependency group: one alternative set of needs. A job may run when every need of at least one gate is met.
 
     Needs are in canonical order. Each parent occurs once in a gate.
     """

@@ -1,1 +1,1 @@
-"""Coordination of the processes of one machine, whatever they run."""
+"""Coordination of the processes of one machine, independent of the programs that they run."""

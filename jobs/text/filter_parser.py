@@ -72,7 +72,7 @@ class Token(Struct, frozen=True):
     value: object = None
 
     def says(self, *words: str) -> bool:
-        """Return whether the token is one of these words or marks."""
+        """Return whether the token is a word or mark from this list."""
         return self.kind in ("word", "mark") and self.text.lower() in words
 
 

@@ -1,4 +1,4 @@
-"""Says goodbye to work IDs that were greeted, two per job.
+"""Print a farewell to work IDs that were greeted, two per job.
 
 A folder of such files needs nothing else: ``sluice --apps jobs/examples/stau up``. Each minute the schedule requests
 ``goodbye`` on the IDs that ``select_work`` returns, and so ``hello`` on the same IDs: two jobs, then one.

@@ -1,4 +1,4 @@
-"""Greets work IDs, one per job. It runs because ``goodbye`` needs it, on the work IDs of ``goodbye``."""
+"""Print a greeting for work IDs, one per job. It runs because ``goodbye`` needs it, on the same work IDs."""
 
 STAU_CONFIG = {
     "job_type": "hello",
