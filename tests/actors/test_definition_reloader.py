@@ -44,7 +44,7 @@ def test_a_queue_that_cannot_be_served_is_logged_once_and_retried(
     reloader = DefinitionReloader(Definitions(Settings(apps=(str(file),))), also_serve)
     for _ in range(3):
         reloader.look()
-    assert served == ["b", "b", "b"], "one that fails keeps no other waiting"
+    assert served == ["b", "b", "b"], "a queue that fails must not delay another queue"
     is_up.set()
     reloader.look()
     assert served[-2:] == ["a", "b"]

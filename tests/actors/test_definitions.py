@@ -77,7 +77,7 @@ def test_a_changed_file_is_loaded_by_the_next_check(here: Path, said: Callable[[
     held.look()
     assert [*held.current] == ["a", "c"]
     assert held.current.app("a").bash_cmd == "echo two"
-    assert first.app("a").bash_cmd == "echo one", "whoever has the old one keeps it"
+    assert first.app("a").bash_cmd == "echo one", "a catalogue that is still held does not change"
     assert said() == ["the definitions have changed: 2 apps; new: c; gone: b"]
     held.look()
     assert said() == []

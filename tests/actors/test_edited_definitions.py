@@ -81,7 +81,7 @@ def place(ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 def until(is_so: Callable[[], object]) -> None:
     deadline = time.monotonic() + 20
     while not is_so():
-        assert time.monotonic() < deadline, "it did not come to pass"
+        assert time.monotonic() < deadline, "the condition was not met within 20 s"
         time.sleep(0.01)
 
 

@@ -68,7 +68,7 @@ def test_a_worker_of_the_app_ends_the_work_of_a_cancelled_service(started: Site)
     started.passes(POLL_S)
     started.world.cancel("s")
     assert (started.world.state("far"), started.field("handle")) == (State.CANCELLED, "w1")
-    assert started.field("external_status") is None, "it does not say why it is not ended"
+    assert started.field("external_status") is None, "no attempt to end the work has failed yet"
     started.passes(0)
     assert started.asked == ["run", "check", "cancel"]
     assert (started.field("handle"), started.field("next_poll_at")) == (None, None)
@@ -164,16 +164,16 @@ def _is_idle(site: Site) -> bool:
 
 def test_draining_does_not_wait_for_a_service_that_has_begun(site: Site) -> None:
     site.world.submit("far", id="s")
-    assert not _is_idle(site), "it is yet to be started"
+    assert not _is_idle(site), "the service has not started yet"
     site.run()
     assert _is_idle(site)
     site.answer("failed")
     site.passes(POLL_S)
-    assert _is_idle(site), "it would come back for ever"
+    assert _is_idle(site), "it is retried indefinitely, so a drain must not wait for it"
     site.world.tick(after_s=1)
     site.run()
     site.grid["cancel_breaks"] = 1
     site.world.cancel("s")
-    assert not _is_idle(site), "its work is to be ended"
+    assert not _is_idle(site), "its work must still be ended"
     site.passes(0)
-    assert _is_idle(site), "that was tried in vain"
+    assert _is_idle(site), "an attempt to end the work has failed"

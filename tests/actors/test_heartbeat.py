@@ -102,12 +102,12 @@ def test_runs_end_before_a_lease_that_cannot_be_renewed_and_renewal_is_retried(
     life.line.start()
     stop = life.claims()
     refusing.refuse(error)
-    assert stop.wait(20), "its claim is about to be somebody else's"
+    assert stop.wait(20), "the worker must stop before another worker claims its job"
     eventually(lambda: life.lease_left_s() < 0)
     refusing.relent()
     eventually(lambda: life.lease_left_s() > 0)
     life.line.end()
-    assert life.lease_left_s() <= 0, "it has left"
+    assert life.lease_left_s() <= 0, "the worker has given up its lease"
     failed, stopped, back = _told(caplog)
     assert str(error) in failed.getMessage()
     if isinstance(error, Unreachable):

@@ -110,15 +110,15 @@ def test_a_breaker_needs_ticks_only_for_uncounted_rounds_or_a_trial(
 
     broken = Breaker(fails=1, pause_s=30.0, pause_s_max=30.0)
     world.ledger.transact(lambda tx: breakers.ensure(tx, "a", broken))
-    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "it is closed"
+    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "the breaker is closed"
     world.tick()
     world.ledger.transact(lambda tx: tx.write(_FAILED))
-    assert ticks(2) == [True, True], "nobody has counted what was told"
+    assert ticks(2) == [True, True], "the failed round is not counted yet"
     world.tick()
-    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "it is open"
+    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "the breaker is open"
     world.now += timedelta(seconds=30)
     ticks(1)
-    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "its pause is over, and there is nobody to be tried"
+    assert ticks(CALM_PERIODS) == CALM_PERIODS * [False], "its pause is over, and no job waits for a trial"
     world.apps("a", breaker={"fails": 1, "pause": 30, "pause_max": 30})
     world.submit("a")
     assert ticks(2) == [True, True]
@@ -164,5 +164,7 @@ def test_after_an_error_the_ticker_ticks_again_in_the_next_period(
         assert sent.wait(20)
         ticker.end()
     told = [record for record in caplog.records if record.name == "sluice.scheduler"]
-    assert [record.getMessage() for record in told] == [f"no tick: {error}"], "each kind is told once"
+    assert [record.getMessage() for record in told] == [f"no tick: {error}"], (
+        "each kind of error is logged once"
+    )
     assert told[0].exc_info

@@ -41,7 +41,7 @@ class Scribe:
         self.told: list[str] = []
 
     def run(self, sight: RunInfo) -> "Scribe":
-        origin = sight.origin.submission if sight.origin else "nobody"
+        origin = sight.origin.submission if sight.origin else "no submission"
         after = [claim.number for claim, _ in sight.after]
         self.told.append(f"run {sight.job.name} of {sight.parcel} for {origin} after {after}")
         return self
@@ -125,7 +125,7 @@ def test_jobs_run_although_their_origin_cannot_be_read(bench: Bench, monkeypatch
     monkeypatch.setattr(observers, "_look_at", away)
     bench.run("later")
     assert bench.world.state("later/1") is State.SUCCEEDED
-    assert scribe.told[0] == "run later/1 of 1 for nobody after []"
+    assert scribe.told[0] == "run later/1 of 1 for no submission after []"
 
 
 def test_a_finally_lost_run_is_reported_when_its_children_are_notified(world: World) -> None:

@@ -26,7 +26,7 @@ class Ear:
         self.heard.append([*messages])
         assert self.door.wait(30)
         if self.deaf:
-            raise Unreachable("Nobody there.")
+            raise Unreachable("It is away.")
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def test_an_unreachable_broker_is_logged_and_tried_again_with_the_next_message(
     ear.deaf = True
     publish_buffer = PublishBuffer(ear.publish)
     publish_buffer.publish([_plan("lost")])
-    eventually(lambda: "the groomer will repeat them: Nobody there." in caplog.text)
+    eventually(lambda: "the groomer will repeat them: It is away." in caplog.text)
     ear.deaf = False
     publish_buffer.publish([_plan("heard")])
     publish_buffer.close()

@@ -97,7 +97,7 @@ def test_blobs_that_could_not_be_deleted_are_deleted_later(
     assert (pruned(world), files(tmp_path)) == ({"a"}, ["1"])
     ours = Retention(world.ledger, store, KEEP_S)
     ours.tick()
-    assert files(tmp_path) == ["1"], "whoever took it may be at it still"
+    assert files(tmp_path) == ["1"], "another process may still be deleting it"
     world.tick(after_s=60)
     ours.tick()
     assert files(tmp_path) == []

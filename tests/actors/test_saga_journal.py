@@ -46,7 +46,7 @@ class Ask(Step):
 class Book(Step):
     def do(self, flight):
         calls.append(f"book by {flight.events['approved']}")
-        return Fatal("full") if flight.events["approved"] == "nobody" else None
+        return Fatal("full") if flight.events["approved"] == "bob" else None
 
     def undo(self, flight):
         calls.append("unbook")
@@ -157,27 +157,27 @@ def test_a_failed_undo_can_be_marked_as_done_by_hand(
     agency: Agency, caplog: pytest.LogCaptureFixture
 ) -> None:
     agency.run()
-    agency.client.resume_job(TRIP_1, "approved", payload="nobody")
+    agency.client.resume_job(TRIP_1, "approved", payload="bob")
     agency.own["broken"].append("the line is dead")
     with caplog.at_level(logging.ERROR):
         assert agency.run() is State.FATAL
     assert "DISMAL FAILURE" in caplog.text
     agency.client.force_done(TRIP_1, by="ann")
     assert agency.run() is State.FAILED
-    assert agency.own["calls"] == ["ask", "book by nobody", "unbook", "take back"]
+    assert agency.own["calls"] == ["ask", "book by bob", "unbook", "take back"]
     with pytest.raises(BadRequest, match="No undo of trip/1 has failed"):
         agency.client.force_done(TRIP_1, by="ann")
 
 
 def test_a_rerun_retries_a_failed_undo(agency: Agency) -> None:
     agency.run()
-    agency.client.resume_job(TRIP_1, "approved", payload="nobody")
+    agency.client.resume_job(TRIP_1, "approved", payload="bob")
     agency.own["broken"].append("the line is dead")
     assert agency.run() is State.FATAL
     agency.own["broken"].clear()
     agency.world.submit("trip", rerun="job")
     assert agency.run() is State.FAILED
-    assert agency.own["calls"] == ["ask", "book by nobody", "unbook", "take back", "take back"]
+    assert agency.own["calls"] == ["ask", "book by bob", "unbook", "take back", "take back"]
 
 
 def test_resuming_a_job_reports_whether_the_event_was_kept(agency: Agency) -> None:

@@ -65,4 +65,4 @@ def modes(place: Installation) -> str:
     assert place.settled(place.submits(json.dumps(wanted)))[0] == "succeeded"
     found = {name: stat.S_IMODE((place.folder / name).stat().st_mode) for name in ("blobs", "programs")}
     assert found == {"blobs": 0o700, "programs": 0o700}, found
-    return "the folders are there for their user alone"
+    return "only their user can open the folders"

@@ -170,7 +170,7 @@ _GARBAGE = (
     b"]",
 )
 _HOMES = {Tick.actor: Tick.home, Look.actor: SCHEDULER}
-_NEST = "a place for what is nested"
+_NEST = "a placeholder of the nested value"
 
 
 def hostile_messages(seed: int, count: int) -> Iterator[Hostile]:

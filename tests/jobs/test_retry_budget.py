@@ -25,7 +25,7 @@ def at(seconds: float) -> datetime:
         ([0.0, 0.0, 0.0, 1.0, 9.0], [0.0, 0.0, 0.0, 1.0, 0.0]),
         ([0.0] * 4 + [100.0] * 4, [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0]),
     ],
-    ids=["none", "what is in it", "more", "it fills again", "it is full again"],
+    ids=["no failure", "a full bucket", "more", "the bucket fills again", "the bucket is full again"],
 )
 def test_a_budget_of_three_retries_in_six_seconds(failed_at: list[float], waits: list[float]) -> None:
     found, _ = RetryBudget(retries=3, per_s=6.0).put_off([at(each) for each in failed_at], NOON)
@@ -45,10 +45,10 @@ def test_no_more_rounds_are_retried_than_the_bucket_allows(
     first, full_at = budget.put_off([at(each) for each in failed[:cut]], NOON)
     then, full_at = budget.put_off([at(each) for each in failed[cut:]], full_at)
     assert (first + then, full_at) == budget.put_off([at(each) for each in failed], NOON), (
-        "two judges are one"
+        "two calls must yield the times of one call"
     )
     taken = sorted(each + wait.total_seconds() for each, wait in zip(failed, first + then, strict=True))
     assert all(wait >= timedelta() for wait in first + then)
     for number, time in enumerate(taken):
         since = number + 1 - bisect_left(taken, time - per_s + 1e-4)
-        assert since <= 2 * retries, "a full bucket, and what came into it meanwhile"
+        assert since <= 2 * retries, "more than a full bucket and its refill"

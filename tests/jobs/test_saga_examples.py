@@ -140,7 +140,7 @@ def test_two_checking_sagas_both_succeed_and_one_can_lose_its_folder(shelf: Shel
     assert _landed(_interrupted(checking, 1, ann_flies), shelf, "bob") == "succeeded"
     assert landed == ["succeeded"]
     _clear(shelf)
-    fails = Then(lambda: Fatal("bob has changed his mind"))
+    fails = Then(lambda: Fatal("bob cancels"))
     assert _landed(_interrupted(checking, 1, ann_flies, fails), shelf, "bob") == "undone"
     assert landed == ["succeeded"] * 2
     assert not (shelf.place / "photos").exists()

@@ -37,8 +37,8 @@ def refusal(*functions: Function | None, **words: Any) -> str:
     return f"{caught.value.what} {caught.value.advice}"
 
 
-def nobody(**_: Any) -> list[int]:
-    pytest.fail("somebody else was to be asked")
+def never_called(**_: Any) -> list[int]:
+    pytest.fail("this function must not be called")
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def nobody(**_: Any) -> list[int]:
     ],
 )
 def test_ids_may_be_named_in_every_spelling(raw: Any, ids: tuple[WorkId, ...]) -> None:
-    assert select_of(nobody, nobody, ids=raw).work_ids == ids
-    assert select_of(nobody, nobody, work_ids=raw, k=1) == Selected(work_ids=ids, kwargs={"k": 1})
+    assert select_of(never_called, never_called, ids=raw).work_ids == ids
+    assert select_of(never_called, never_called, work_ids=raw, k=1) == Selected(work_ids=ids, kwargs={"k": 1})
     if isinstance(raw, list):
-        assert select_of(answering(raw), nobody).work_ids == ids
+        assert select_of(answering(raw), never_called).work_ids == ids
         assert select_of(None, answering(raw)).work_ids == ids
 
 
@@ -81,29 +81,29 @@ def test_ids_may_be_named_in_every_spelling(raw: Any, ids: tuple[WorkId, ...]) -
     ],
 )
 def test_an_invalid_id_is_refused_from_every_source(raw: list[Any], words: str) -> None:
-    assert words in refusal(nobody, nobody, ids=raw)
-    assert words in refusal(nobody, nobody, work_ids=raw)
+    assert words in refusal(never_called, never_called, ids=raw)
+    assert words in refusal(never_called, never_called, work_ids=raw)
     assert words in refusal(answering(raw))
     assert words in refusal(None, answering(raw))
 
 
 @pytest.mark.parametrize("raw", [7, 1.5, True, {"a": 1}])
 def test_named_ids_must_be_a_list_or_a_text(raw: Any) -> None:
-    assert "The work_ids for A cannot be used" in refusal(nobody, ids=raw)
+    assert "The work_ids for A cannot be used" in refusal(never_called, ids=raw)
 
 
 def test_ids_in_both_the_submission_and_its_kwargs_are_refused() -> None:
-    assert "in its kwargs. Set them once." in refusal(nobody, ids=[1], work_ids=[1])
+    assert "in its kwargs. Set them once." in refusal(never_called, ids=[1], work_ids=[1])
 
 
 def test_null_work_ids_in_the_kwargs_count_as_missing() -> None:
     assert select_of(answering([5]), work_ids=None, k=1) == Selected(work_ids=(5,), kwargs={"k": 1})
-    assert select_of(nobody, ids=[4], work_ids=None) == Selected(work_ids=(4,), kwargs={})
+    assert select_of(never_called, ids=[4], work_ids=None) == Selected(work_ids=(4,), kwargs={})
 
 
 def test_an_empty_list_of_ids_is_final_too() -> None:
-    assert select_of(nobody, nobody, ids=[]).work_ids == ()
-    assert select_of(answering([]), nobody).work_ids == ()
+    assert select_of(never_called, never_called, ids=[]).work_ids == ()
+    assert select_of(answering([]), never_called).work_ids == ()
     assert select_of(None, answering(([], {}))).work_ids == ()
 
 
@@ -114,7 +114,7 @@ def test_select_work_of_an_app_selects_by_the_kwargs() -> None:
     def by_region(region: str, **_: object) -> list[int]:
         return {"north": [1, 2], "south": [3]}[region]
 
-    assert select_of(by_region, nobody, region="south", k=1) == Selected(
+    assert select_of(by_region, never_called, region="south", k=1) == Selected(
         work_ids=(3,), kwargs={"region": "south", "k": 1}
     )
 
@@ -125,7 +125,7 @@ def test_the_first_element_of_a_returned_tuple_is_the_list() -> None:
 
 @pytest.mark.parametrize("answer", [{1}, None, 5, "1-3", {}, (), (5, 3, 4), ("x", [1]), range(3), iter([1])])
 def test_any_other_result_of_select_work_is_refused(answer: Any) -> None:
-    told = refusal(answering(answer), nobody)
+    told = refusal(answering(answer), never_called)
     assert told.startswith("select_work of A has to return a list of work IDs")
     assert f"it returned a {type(answer).__name__}" in told
 
@@ -142,7 +142,7 @@ def test_an_attribute_error_in_select_work_is_reported_with_its_line() -> None:
     def broken(**_: object) -> list[int]:
         return object().ids
 
-    told = refusal(broken, nobody)
+    told = refusal(broken, never_called)
     assert told.startswith("select_work of A failed: ")
     assert "test_selection.py, line " in told
     assert "AttributeError: 'object' object has no attribute 'ids'" in told

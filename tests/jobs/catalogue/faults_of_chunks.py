@@ -67,11 +67,14 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
         "unknown option 'chunksize' (did you mean chunk_size?)",
     ),
     "a word of Stau's files elsewhere": (chunks(main_func="main"), "unknown option 'main_func'"),
-    "halves of what has no work IDs": (
+    "halves of an app without work IDs": (
         {"a": {"job_id": "{x}", "on_failure": "bisect"}},
         "on_failure: bisect splits work IDs, and an app without chunk_size has none",
     ),
-    "no such end": (chunks(on_failure="bisekt"), "'bisekt' is none of fail, bisect (did you mean bisect?)"),
+    "an unknown on_failure": (
+        chunks(on_failure="bisekt"),
+        "'bisekt' is none of fail, bisect (did you mean bisect?)",
+    ),
     # Sizes.
     "no size": (chunks(chunk_size=None), "chunk_size: None is not a whole number from 1 on"),
     "a size of zero": (chunks(chunk_size=0), "chunk_size: 0 is not a whole number from 1 on"),
@@ -88,7 +91,7 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     ),
     "fresh by a text": (chunks(freshness_by="region"), "freshness_by: 'region' is not a list of texts"),
     "fresh by one kwarg twice": (chunks(freshness_by=["k", "k"]), "freshness_by: k is listed twice"),
-    "fresh by what it always is": (
+    "fresh by work IDs": (
         chunks(freshness_by=["work_ids"]),
         "freshness_by: work_ids: freshness is recorded",
     ),

@@ -64,15 +64,15 @@ FAULTS_OF_COMPENSATION: dict[str, Fault] = {
         _undone_by({}, b={"job_id": "{y}", "compensate": "undo"}),
         "undo compensates a already, and jobs of the two may have one key",
     ),
-    "an app is called like what cannot be undone": (
+    "an app is called irreversible": (
         {**_is(compensate="irreversible"), "irreversible": {"job_id": "{x}"}},
         "an app has the name irreversible too, so this is ambiguous",
     ),
-    "what never ends is to be undone": (
+    "an app that never ends has a compensation": (
         {"a": {"job_id": "{x}", "compensate": "irreversible", **_MANAGED}},
         "compensate: the app is_long_running, so it never succeeds",
     ),
-    "what undoes it never ends": (
+    "a compensation never ends": (
         _undone_by(_MANAGED),
         "undo is_long_running, so it never finishes an undo",
     ),

@@ -68,11 +68,11 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         child({"app_name": ["q"], "max_lagg": [6]}),
         "has an identifier 'max_lagg' (did you mean max_lag?)",
     ),
-    "a two-way function that is not there": (
+    "a two-way function that is missing": (
         child({"_func": "acme:edges"}),
         "_func: there is no Python module 'acme' here or on the path",
     ),
-    "a two-way function that says no parents": (
+    "a two-way function without parents": (
         child({"_func": "tests.planner.definition_functions:weekend_of_1111"}),
         "_func: tests.planner.definition_functions:weekend_of_1111 has to have the functions parents(app, ids)",
     ),
@@ -100,11 +100,11 @@ FAULTS_OF_DEPENDENCIES: dict[str, Fault] = {
         },
         "job_id already selects the parents, so x, which only they have, has no effect",
     ),
-    "all of what no parent has": (
+    "all values of an identifier that no parent has": (
         child({"app_name": ["q"], "x": "all"}),
         "none of its parents has an identifier 'x'",
     ),
-    "all of what has no values": (
+    "all values of an identifier without values": (
         child({"app_name": ["q"], "date": "all"}),
         'date is "all", but q has no autofill',
     ),

@@ -100,7 +100,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     "years for months": (counted(unit="month", format="%Y"), "for more than one month"),
     "some years alone": (counted(format="%y%m%d"), "'%y%m%d' writes '000310' for more than one day"),
     "a format without a year": (counted(unit="hour", format="%H"), "for more than one hour"),
-    "a format that writes what it cannot read": (
+    "a format that cannot be read": (
         counted(format="%Y-%m-%d-%Q"),
         "which cannot be read again",
     ),
@@ -112,10 +112,10 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     "a tab": (counted(format="%Y\t%m-%d"), "a partition may have neither blanks nor @ / , + in it"),
     "a slash": (counted(format="%Y/%m/%d"), "a partition may have neither blanks nor @ / , + in it"),
     "a comma": (counted(format="%Y,%m,%d"), "a partition may have neither blanks nor @ / , + in it"),
-    "what parts a version": (counted(format="%Y@%m-%d"), "a partition may have neither blanks nor"),
-    "what means or later": (counted(format="%Y-%m-%d+"), "a partition may have neither blanks nor"),
-    "what parts a range": (counted(format="%Y..%m-%d"), "nor two dots, nor a dot at an end"),
-    "what a range would take for its own": (counted(format="%Y-%m-%d."), "nor two dots, nor a dot at an end"),
+    "the mark of a version": (counted(format="%Y@%m-%d"), "a partition may have neither blanks nor"),
+    "the mark for or later": (counted(format="%Y-%m-%d+"), "a partition may have neither blanks nor"),
+    "the mark of a range": (counted(format="%Y..%m-%d"), "nor two dots, nor a dot at an end"),
+    "a dot at the end, as in a range": (counted(format="%Y-%m-%d."), "nor two dots, nor a dot at an end"),
     "a first that is none": (
         counted(first="the beginning"),
         "partition: first: 'the beginning' is no partition; write it like 2024-04-01",
@@ -232,27 +232,27 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         {"t": {"step_size": 1}, "a": {"output_table": "t"}},
         "output_table: both t and a fill t",
     ),
-    "a calendar that contradicts whoever fills the table": (
+    "a calendar that contradicts the producer of the table": (
         table(partition="hour"),
         "raw: partition: b fills it by day, like 2024-04-01; leave it out here",
     ),
-    "a format that contradicts whoever fills the table": (
+    "a format that contradicts the producer of the table": (
         table(partition={"unit": "day", "format": "%Y%m%d"}),
         "raw: partition: b fills it by day, like 2024-04-01; leave it out here",
     ),
-    "two that disagree on a table from elsewhere": (
+    "two apps that disagree on an external table": (
         external("hour", "day"),
         "raw: partition: for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01",
     ),
-    "two that disagree on it, of whom one says nothing": (
+    "two apps that disagree on it, one of them by default": (
         external("hour", None),
         "for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01; set the same",
     ),
-    "two that disagree on how it is written": (
+    "two apps that disagree on its format": (
         external({"format": "%Y%m%d"}, "day"),
         "for a its partitions are by day, like 20240401, for b by day, like 2024-04-01",
     ),
-    "one that disagrees with himself": (
+    "an app that disagrees with itself": (
         reading({"table": "x", "partition": "hour"}, {"table": "x"}),
         "x: partition: for a its partitions are by hour",
     ),
@@ -261,7 +261,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         "no app fills a table of this name; the app b fills raw",
     ),
     "an app that fills none": ({**reading({"table": "c"}), "c": {"job_id": "{x}"}}, "the app c fills none"),
-    "an app that reads what it fills": (chain(a="a"), "the apps depend on each other in a circle: a -> a"),
+    "an app that reads its own table": (chain(a="a"), "the apps depend on each other in a circle: a -> a"),
     "two that read each other's tables": (chain(a="b", b="a"), "in a circle: a -> b -> a"),
     "a long circle of tables": (
         chain(e="d", d="c", c="b", b="e", a="b"),
@@ -292,14 +292,14 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "work IDs of a partition": (filling(bash_cmd="echo {work_ids}"), "bash_cmd: there is no {work_ids}"),
     # A fault causes no second fault in apps that depend on it.
-    "a table whose calendar cannot be read": (
+    "a table with an invalid calendar": (
         {
             "b": {"output_table": "raw", "partition": {"format": "%Y-%m"}},
             "a": table(partition="hour", end_cutoff="2024-04x")["a"],
         },
         "partition: format: '%Y-%m' writes",
     ),
-    "a reader whose calendar cannot be read": (
+    "a reader with an invalid calendar": (
         {**external(None, None), "c": {**external(None, None)["a"], "partition": "weak"}},
         "partition: unit: 'weak' is none of hour, day, month",
     ),

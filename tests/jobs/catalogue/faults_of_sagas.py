@@ -70,8 +70,11 @@ _IN_A_THREAD = "it runs in a thread of the worker, which cannot have"
 FAULTS_OF_SAGAS: dict[str, Fault] = {
     # The function that makes its steps.
     "a saga without a function": (app(job_type="saga"), "an app of job_type saga needs its function"),
-    "a saga whose function is not there": (_built_by("stepps"), f"{__name__} has no function 'stepps'"),
-    "a saga whose function is no path": (app(job_type="saga", function=7), "function: write package.module"),
+    "a saga with a missing function": (_built_by("stepps"), f"{__name__} has no function 'stepps'"),
+    "a saga with a function that is no path": (
+        app(job_type="saga", function=7),
+        "function: write package.module",
+    ),
     "a saga that is a class": (_built_by("Steps"), "function: Steps is a class; a saga is made by a"),
     "a saga that is a generator": (_built_by("stairs"), "function: stairs yields its steps; return a list"),
     "a saga that waits for its steps": (_built_by("later"), "function: later is async"),
@@ -81,7 +84,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a job type that is nearly a saga": (app(job_type="sage"), "(did you mean saga?)"),
     # Options.
-    "a word that is nearly one of a saga": (_saga(hook=[]), "unknown option 'hook' (did you mean hooks?)"),
+    "a misspelled option of a saga": (_saga(hook=[]), "unknown option 'hook' (did you mean hooks?)"),
     "hooks that are no list": (
         _saga(hooks=f"{__name__}:Deaf"),
         "is no list of hooks; write [package.module:name]",

@@ -23,9 +23,9 @@ def timed(**words: Any) -> dict[str, Any]:
 FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     # Place and id.
     "a text for schedules": ({**APPS, "schedules": "daily"}, "schedules: it has to be a list of mappings"),
-    "one without an id": ({**APPS, "schedules": [SOUND]}, "schedules, entry 1: it has to be a mapping with an id"),
-    "one that is no mapping": ({**APPS, "schedules": {"s": "daily"}}, "s: a schedule is a mapping of options"),
-    "two of one id": (
+    "no id": ({**APPS, "schedules": [SOUND]}, "schedules, entry 1: it has to be a mapping with an id"),
+    "a schedule that is no mapping": ({**APPS, "schedules": {"s": "daily"}}, "s: a schedule is a mapping of options"),
+    "two schedules with one id": (
         {**APPS, "schedules": [{"id": "s", **SOUND}, {"id": "s", **SOUND}]},
         "schedules.s: it is defined in",
     ),

@@ -133,7 +133,7 @@ FAULTS_OF_WORK: dict[str, Fault] = {
         app(read_fp="in", mapjson=1, **SPARK),
         "mapjson: 1 is neither true nor false",
     ),
-    "a word about what is not read": (app(mapjson=True, **SPARK), "mapjson: it needs read_fp"),
+    "mapjson without read_fp": (app(mapjson=True, **SPARK), "mapjson: it needs read_fp"),
     # Programs.
     "a source that is impossible": (
         app(source="ftp://a/b.zip"),

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 JSON = """
     {"default_job_id": "{date}",
-     "default_work_ids": "acme:everybody",
+     "default_work_ids": "acme:every_id",
      "hello": {"chunk_size": 1},
      "goodbye": {"chunk_size": 2, "select_work": "acme:select", "freshness_by": ["region"],
                  "dependencies": [{"job_type": "hello", "max_lag": 90, "custom_kwargs": {"k": [1]},
@@ -21,7 +21,7 @@ JSON = """
 """
 TOML = """
     default_job_id = "{date}"
-    default_work_ids = "acme:everybody"
+    default_work_ids = "acme:every_id"
     [hello]
     chunk_size = 1
     [goodbye]
@@ -37,7 +37,7 @@ TOML = """
 """
 YAML = """
     default_job_id: "{date}"
-    default_work_ids: acme:everybody
+    default_work_ids: acme:every_id
     hello: {chunk_size: 1}
     goodbye:
       chunk_size: 2
@@ -47,11 +47,11 @@ YAML = """
         - {job_type: hello, max_lag: 90.0, custom_kwargs: {k: [1]}, allow_missing_work_ids: true, unique: true}
 """
 DECORATED = """
-    from acme import everybody, select
+    from acme import every_id, select
     from sluice import app
 
     default_job_id = "{date}"
-    default_work_ids = everybody
+    default_work_ids = every_id
 
     @app(chunk_size=1)
     def hello(**kwargs): ...
@@ -63,7 +63,7 @@ DECORATED = """
 """
 FUNCTIONS = """
     def select(**kwargs): return [0, 1]
-    def everybody(**kwargs): return [7]
+    def every_id(**kwargs): return [7]
 """
 
 
@@ -82,13 +82,13 @@ def test_every_kind_of_source_defines_the_same_chunks(source: str, text: str) ->
     write("acme.py", FUNCTIONS)
     catalogue = load([write(source, text)])
     hello, goodbye = catalogue.app("hello").chunking, catalogue.app("goodbye").chunking
-    assert _by_path(hello) == Chunking(size=1, default_ids_path="acme:everybody")
+    assert _by_path(hello) == Chunking(size=1, default_ids_path="acme:every_id")
     assert _by_path(goodbye) == Chunking(
         size=2,
         dependencies=(Dependency(app="hello", lag_s_max=5400, kwargs={"k": [1]}, any_ids=True, unique=True),),
         freshness_by=("region",),
         select_path="acme:select",
-        default_ids_path="acme:everybody",
+        default_ids_path="acme:every_id",
     )
     assert hello
     assert hello.default_ids
@@ -150,7 +150,7 @@ def test_an_app_may_depend_on_another_in_several_ways() -> None:
 
 def test_default_work_ids_of_an_app_override_its_source() -> None:
     write("acme.py", FUNCTIONS)
-    text = '{"default_work_ids": "acme:everybody", "a": {"chunk_size": 1, "default_work_ids": "acme:select"}}'
+    text = '{"default_work_ids": "acme:every_id", "a": {"chunk_size": 1, "default_work_ids": "acme:select"}}'
     chunking = load([write("a.json", text)]).app("a").chunking
     assert chunking
     assert chunking.default_ids_path == "acme:select"
@@ -201,7 +201,7 @@ def test_all_faults_of_chunks_are_reported_at_once() -> None:
     text = """
         {"default_work_ids": "bad:f",
          "a": {"chunk_size": 0, "depends_on": {}, "select_work": "bad:f",
-               "dependencies": [{"job_type": "b"}, {"job_type": "nobody", "max_lag": "x", "uniqe": true}]},
+               "dependencies": [{"job_type": "b"}, {"job_type": "absent", "max_lag": "x", "uniqe": true}]},
          "b": {"chunk_size": 1, "dependencies": [{"job_type": "a", "max_lag": 0}]}}
     """
     found = faults(write("a.json", text))

@@ -70,9 +70,9 @@ def _file(body: str = "n", *, above: str = "", words: str = "", ids: str = "[1]"
 def test_the_digest_depends_on_the_whole_text_of_a_stau_file() -> None:
     base = _file()
     assert base == _file()
-    assert base != _file("n + 1"), "what the main function calls"
-    assert base != _file(above="LIMIT = 3"), "what it may read"
-    assert base != _file(ids="[2]"), "on what it runs"
+    assert base != _file("n + 1"), "the code of a called function"
+    assert base != _file(above="LIMIT = 3"), "a constant of the module"
+    assert base != _file(ids="[2]"), "the selected work IDs"
     assert base != _file(words="'chunk_size': 3")
     assert base != _file(words="'main_func': 'part'")
 

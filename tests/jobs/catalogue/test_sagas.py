@@ -76,7 +76,7 @@ def test_a_document_defines_a_saga_by_the_path_of_its_function(*, as_yaml: bool)
     app = load([write(name, json.dumps({"a": DECLARED}))]).app("a")
     assert app.saga is not None
     assert app.saga.build is sys.modules["bookings"].trip.function, (
-        "what is decorated stands for its function"
+        "the decorated name must lead to its function"
     )
     assert app.saga.hooks == (sys.modules["bookings"].Noise,)
     assert app.saga.context is sys.modules["bookings"].desk

@@ -159,8 +159,8 @@ def test_a_module_may_set_default_work_ids_for_itself() -> None:
 
 
 def test_default_work_ids_may_be_a_path_and_apply_to_their_source_only() -> None:
-    write("acme.py", DEFAULT.format(name="everybody", number=3))
-    write("src/hello.py", f"default_work_ids = 'acme:everybody'\n{HELLO.replace(chr(10) + '    ', chr(10))}")
+    write("acme.py", DEFAULT.format(name="every_id", number=3))
+    write("src/hello.py", f"default_work_ids = 'acme:every_id'\n{HELLO.replace(chr(10) + '    ', chr(10))}")
     write("goodbye.py", GOODBYE)
     assert _defaults(load(["src", "goodbye.py"])) == {"hello": [3], "goodbye": None}
 

@@ -75,7 +75,9 @@ def test_a_process_on_another_machine_can_be_neither_checked_nor_ended(
     os.killpg(handle["pid"], signal.SIGTERM)
     until_it_ended(handle)
     monkeypatch.setattr(socket, "gethostname", lambda: "another")
-    assert check(handle).stage is Stage.FAILED, "of what has ended its folder tells, on a shared disk"
+    assert check(handle).stage is Stage.FAILED, (
+        "the folder on a shared disk has the outcome of an ended process"
+    )
     cancel(handle)
 
 

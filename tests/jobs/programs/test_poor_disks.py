@@ -79,7 +79,7 @@ def test_a_limit_on_the_file_size_is_reported(shop: Shop) -> None:
 
 def test_a_folder_without_write_permission_is_reported(shop: Shop) -> None:
     if os.getuid() != 0:
-        pytest.skip("only root can become somebody who may not write here")
+        pytest.skip("only root can switch to a user without write permission")
     source = shop.put("a.zip", archive("zip"))
     shop.folder.mkdir(mode=0o755)
     line = f"program 'prog' from {source} cannot be stored at {shop.folder}: Permission denied"

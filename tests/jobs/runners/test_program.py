@@ -112,7 +112,7 @@ def test_a_submission_sets_the_options_that_the_app_leaves_open(programs: Progra
     ("stated", "kwargs", "error"),
     [
         ({}, {}, "etl has no source, and neither has the submission."),
-        ({"source": "file:/{nobody}/run.sh"}, {}, "There is no value for {nobody}."),
+        ({"source": "file:/{absent}/run.sh"}, {}, "There is no value for {absent}."),
         ({"source": "file:/x/run.sh"}, {"source": "s"}, "The kwarg 'source' is fixed by etl; leave it out."),
         ({"source": "file:/x/run.sh", "input": ""}, {"input": "1"}, "The kwarg 'input' is fixed by etl;"),
         (

@@ -65,9 +65,9 @@ def test_the_work_ids_of_a_chunk_are_a_placeholder(
 
 
 def test_a_placeholder_without_a_value_is_an_error_that_names_it(bench: Bench) -> None:
-    outcome = bench.bash("echo {nobody}")
+    outcome = bench.bash("echo {absent}")
     assert outcome.ending is Ending.ERROR
-    assert "there is no value for {nobody}" in str(outcome.error)
+    assert "there is no value for {absent}" in str(outcome.error)
 
 
 def test_a_value_with_nul_is_refused(bench: Bench) -> None:

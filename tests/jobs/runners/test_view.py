@@ -81,7 +81,7 @@ def test_kernel_files_are_read_only_for_a_worker_that_is_not_root(monkeypatch: p
     nobody: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
     done = subprocess.run(command.argv, capture_output=True, text=True, check=False, **nobody)
     if "namespace" in done.stderr:
-        pytest.skip(f"this kernel gives none to who is not root: {done.stderr}")
+        pytest.skip(f"this kernel creates namespaces for root only: {done.stderr}")
     assert (done.stdout, done.stderr) == ("65534\nso are its own\n", "")
 
 

@@ -1,4 +1,4 @@
-"""Properties of every flight, for any answers of its steps and any deaths of its workers."""
+"""Properties of flights with any answers of their steps and any crashes of their workers."""
 
 import logging
 from typing import Any
@@ -30,14 +30,14 @@ class Story:
 
     def __init__(self, scripts: dict[str, list[Any]], rule: Any, turns_back_at: int | None) -> None:
         self.air = Air(NAMES)
-        self.air.log = logging.Logger("nobody listens")
+        self.air.log = logging.Logger("without handlers")
         self.air.rules = dict.fromkeys(NAMES.split(), rule)
         self.air.scripts = {what: [self._act(*each) for each in calls] for what, calls in scripts.items()}
         self.ends: list[FlightEnd] = []
         while not self.ends or self.ends[-1] not in {FlightEnd.SUCCEEDED, FlightEnd.UNDONE}:
-            assert len(self.ends) < 200, "it goes on for ever"
+            assert len(self.ends) < 200, "the flight has not ended after 200 runs"
             if len(self.ends) == turns_back_at:
-                self.air.journal.abort_reason = "nobody wants it"
+                self.air.journal.abort_reason = "it was cancelled"
             self.ends.append(self.air.fly().how)
             if self.ends[-1] is FlightEnd.SUSPENDED:
                 self.air.journal.tell(None)
