@@ -107,7 +107,7 @@ class Deadly(Rule):
         return self
 
     def next_s(self, now_s: float, chance: float) -> float | None:
-        die_at(self._flight, f"while {call_of(self._flight)} is to be tried again")
+        die_at(self._flight, f"while {call_of(self._flight)} waits for its retry")
         return 0.0
 
 

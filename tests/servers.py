@@ -82,7 +82,7 @@ def _own_database(url: str) -> Iterator[str]:
         if taken:
             break
     else:
-        pytest.fail(f"every database of {url} is in use; empty one of them", pytrace=False)
+        pytest.fail(f"every database of {url} is in use; empty a database", pytrace=False)
     own = url if number is None else f"{url}/{number}"
     with undone_by(sys.executable, "-c", _FLUSH, own):
         yield own

@@ -12,7 +12,7 @@ from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import SOURCES, open_gate, write_works
 from tests.ops.typist import Typist
 
-TOKEN, VIEW_TOKEN = "a word that nobody guesses", "another word of that kind"
+TOKEN, VIEW_TOKEN = "a token of an operator", "another token for viewers"
 
 
 def test_a_running_job_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:

@@ -74,9 +74,9 @@ def test_a_submission_page_shows_its_progress(visitor: Visitor, pictures: Path) 
 
 
 def test_a_missing_job_is_reported_with_a_button_to_retry(visitor: Visitor, pictures: Path) -> None:
-    visitor.forgives("/api/jobs/fetch/nobody", "/api/jobs/fetch/nobody/why")
-    visitor.goes("/jobs/fetch/nobody")
-    expect(visitor.page.get_by_role("alert").first).to_contain_text("nobody")
+    visitor.forgives("/api/jobs/fetch/elsewhere", "/api/jobs/fetch/elsewhere/why")
+    visitor.goes("/jobs/fetch/elsewhere")
+    expect(visitor.page.get_by_role("alert").first).to_contain_text("elsewhere")
     expect(visitor.page.get_by_role("button", name="Try again")).to_be_visible()
     visitor.pictures(pictures, "missing")
 

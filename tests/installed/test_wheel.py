@@ -30,10 +30,10 @@ NAMESAKES = ("ops==3.9.0", "scheduler==0.8.11")
 FOR_DEVELOPERS = ("ops/bench/", "ops/setup/", "ops/tools/")
 #: Modules of a user, each with the name of a room.
 HOSTILE = {
-    "jobs/__init__.py": "raise ImportError('the jobs of somebody else')",
+    "jobs/__init__.py": "raise ImportError('the jobs of another project')",
     "ops/__init__.py": "OWN = 1",
     "scheduler.py": "OWN = 1",
-    "broker.py": "raise ImportError('the broker of somebody else')",
+    "broker.py": "raise ImportError('the broker of another project')",
     "ledger.py": "OWN = 1",
     "planner.py": "OWN = 1",
 }
@@ -179,7 +179,7 @@ def test_a_worker_runs_jobs_in_a_folder_with_modules_of_the_same_names(
     installed: Installed, hostile: Path, words: list[str], embedded_url: str
 ) -> None:
     if words == ["sluice", "worker"]:
-        (hostile / "actors.py").write_text("raise ImportError('the actors of somebody else')\n")
+        (hostile / "actors.py").write_text("raise ImportError('the actors of another project')\n")
     with scratch_ledger(embedded_url) as ledger, redis_url() as broker:
         shared = {"SLUICE_LEDGER_URL": ledger, "SLUICE_BROKER_URL": broker}
         command, environment = installed.command(*words), installed.environment(**shared)

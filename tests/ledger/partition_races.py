@@ -66,12 +66,12 @@ def two_plans_for_tables_of_one_lineage(world: World) -> tuple[Act, Act]:
     return plan(world, "s", "2024-04-01", "2024-04-03"), plan(world, "j", "2024-04-01", "2024-04-03")
 
 
-def a_plan_and_the_success_of_what_it_joins(world: World) -> tuple[Act, Act]:
+def a_plan_and_the_success_of_the_joined_job(world: World) -> tuple[Act, Act]:
     _, claimed = running(world)
     return plan(world, "j", "2024-04-01", "2024-04-03"), record(world, claimed)
 
 
-def a_plan_and_the_failure_of_what_it_joins(world: World) -> tuple[Act, Act]:
+def a_plan_and_the_failure_of_the_joined_job(world: World) -> tuple[Act, Act]:
     world.define(lineage("s, g*2: s, j: g"))
     ask(world, "g", "2024-04-01", "2024-04-02")
     work_off(world, only="s/")
@@ -88,7 +88,7 @@ def a_plan_and_a_failure_further_up(world: World) -> tuple[Act, Act]:
     )
 
 
-def a_plan_and_another_round_of_what_it_joins(world: World) -> tuple[Act, Act]:
+def a_plan_and_another_round_of_the_joined_job(world: World) -> tuple[Act, Act]:
     _, claimed = running(world)
     return plan(world, "j", "2024-04-01", "2024-04-03"), record(world, claimed, Ending.ERROR)
 
@@ -110,7 +110,7 @@ def a_plan_and_a_landing(world: World) -> tuple[Act, Act]:
     return plan(world, "j", "2024-04-01", "2024-04-03"), land(world, "s", "2024-04-02")
 
 
-def a_plan_and_a_landing_of_what_it_would_make(world: World) -> tuple[Act, Act]:
+def a_plan_and_a_landing_of_its_partitions(world: World) -> tuple[Act, Act]:
     world.define(LINEAGE)
     return plan(world, "j", "2024-04-01", "2024-04-03"), land(world, "g", "2024-04-02..2024-04-03")
 
@@ -145,14 +145,14 @@ def a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all(world: World) ->
 MEETINGS: list[Arrange] = [
     two_plans_that_overlap,
     two_plans_for_tables_of_one_lineage,
-    a_plan_and_the_success_of_what_it_joins,
-    a_plan_and_the_failure_of_what_it_joins,
+    a_plan_and_the_success_of_the_joined_job,
+    a_plan_and_the_failure_of_the_joined_job,
     a_plan_and_a_failure_further_up,
-    a_plan_and_another_round_of_what_it_joins,
+    a_plan_and_another_round_of_the_joined_job,
     a_plan_and_a_cancellation,
     a_plan_and_a_cancellation_while_the_inputs_wait,
     a_plan_and_a_landing,
-    a_plan_and_a_landing_of_what_it_would_make,
+    a_plan_and_a_landing_of_its_partitions,
     a_plan_and_a_pause,
     a_plan_and_an_acknowledgement,
     a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all,
@@ -161,4 +161,4 @@ MEETINGS: list[Arrange] = [
 TWICE = {a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all: {"g"}}
 #: Pairs in which the planned step may fail, because the plan may see a failure. A plan a moment earlier would have
 #: had the same outcome.
-FAIL = {a_plan_and_the_failure_of_what_it_joins, a_plan_and_a_failure_further_up}
+FAIL = {a_plan_and_the_failure_of_the_joined_job, a_plan_and_a_failure_further_up}

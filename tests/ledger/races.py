@@ -74,7 +74,7 @@ class StoppingLedger(KeptLedger):
         self._left -= 1
         if self._left == -1:
             self.reached.set()
-            assert self.go_on.wait(WAIT_S), "nobody let this transaction go on"
+            assert self.go_on.wait(WAIT_S), "the race did not resume this transaction in time"
 
 
 def race(
@@ -107,7 +107,7 @@ def race(
     except AssertionError:
         _kept.cache_clear()
         raise
-    assert results.keys() == {"first", "second"}, "one of the two raised"
+    assert results.keys() == {"first", "second"}, "a transaction raised an error"
     assert stop_before or stopping.reached.is_set(), "a transaction begins before its first statement"
     return stopping.reached.is_set(), results["first"], results["second"]
 

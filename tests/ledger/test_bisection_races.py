@@ -31,11 +31,11 @@ class Meeting(Acts):
         self.failed = self.farm.fail("a/1-2@1")
 
 
-def _two_who_judge(m: Meeting) -> tuple[Act, Act]:
+def _two_judgements(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.failed), m.handle(*m.failed)
 
 
-def _two_who_tell(m: Meeting) -> tuple[Act, Act]:
+def _two_propagations(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.late), m.handle(*m.late)
 
 
@@ -71,7 +71,7 @@ def _tell_and_groom(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.late), m.groom()
 
 
-ALIKE = [_two_who_judge, _two_who_tell]
+ALIKE = [_two_judgements, _two_propagations]
 UNLIKE = [
     _two_parents_of_one_child,
     _judge_and_cancel,

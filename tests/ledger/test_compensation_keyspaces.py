@@ -29,13 +29,13 @@ def test_work_ids_are_stale_once_their_chunk_is_undone(world: World) -> None:
     assert world.ready() == {"drop/1-2@1", "drop/3-4@1"}
     world.finish("drop/1-2@1")
     assert _fresh(world) == ["1", "2", "3", "4"], (
-        "the first two have been reported, and the others not dropped yet"
+        "1 and 2 have been reported, and 3 and 4 are not dropped yet"
     )
     world.finish("drop/3-4@1")
-    assert _fresh(world) == ["1", "2"], "what has nothing to undo stays"
+    assert _fresh(world) == ["1", "2"], "IDs that were reported stay fresh"
     world.tick(after_s=1)
     world.submit("fetch", None, work_ids="3-4", id="again")
-    assert world.submission("again") is SubmissionState.ACTIVE, "it is fetched anew"
+    assert world.submission("again") is SubmissionState.ACTIVE, "the IDs are fetched again"
 
 
 def test_partitions_are_made_again_once_they_are_undone(world: World) -> None:

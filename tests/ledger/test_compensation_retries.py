@@ -71,7 +71,7 @@ def test_a_child_that_still_waits_does_not_begin_with_an_undone_parent(world: Wo
         both=undone("book", "other"),
     )
     fail(world, "book", at="pay")
-    assert world.state("both") is State.WAITING, "it was pushed, and nobody asked for the other"
+    assert world.state("both") is State.WAITING, "book pushed it, and no submission requests other"
     world.finish("unbook")
     assert world.state("both") is State.UPSTREAM_FAILED
 

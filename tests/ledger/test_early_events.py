@@ -20,7 +20,7 @@ def sagas(world: World) -> Sagas:
 def _say(
     sagas: Sagas, name: str | None, *, token: str, key: str = "1", payload: object = None
 ) -> EventOutcome:
-    said = EventRequest(name=name, payload=payload, by="somebody", token=token)  # type: ignore[arg-type]  # It is JSON.
+    said = EventRequest(name=name, payload=payload, by="ann", token=token)  # type: ignore[arg-type]  # It is JSON.
     return sagas.world.ledger.transact(
         lambda tx: events.deliver(tx, JobName("a", key), said, may_be_early=True).became
     )
@@ -44,14 +44,14 @@ def test_an_event_that_comes_before_its_job_is_handed_on_to_its_flight(sagas: Sa
     assert _say(sagas, "paid", token="two") is EventOutcome.REPEATED
     assert _say(sagas, "approved", token="one", key="2") is EventOutcome.EARLY
     sagas.world.tick()
-    assert _kept(sagas) == ["one", "two", "one"], "none of their jobs is there"
+    assert _kept(sagas) == ["one", "two", "one"], "their jobs do not exist yet"
     sagas.world.submit("a")
     sagas.world.tick()
     assert [(each.name, each.payload) for each in _heard(sagas)] == [
         ("approved", {"by": "ann"}),
         ("paid", None),
     ]
-    assert _kept(sagas) == ["one"], "of the other job"
+    assert _kept(sagas) == ["one"], "the event of the other job stays"
 
 
 def test_a_suspended_flight_is_resumed_by_the_tick_that_hands_on_its_event(sagas: Sagas) -> None:

@@ -175,7 +175,7 @@ def test_a_rerun_of_a_fatal_saga_continues_its_flight(sagas: Sagas) -> None:
     log = sagas.read(second)
     assert log is not None
     assert (second.flight, log.last) == (first.flight, undid(3, 1, EntryResult.UNDO_FAILED))
-    assert second.kwargs is None, "what it was told it goes on with"
+    assert second.kwargs is None, "the flight keeps its own kwargs"
     assert sagas.write(second, undid(4, 1)).stands
     sagas.write(second, undid(5, 0))
     sagas.end(second, Ending.ERROR, "x")

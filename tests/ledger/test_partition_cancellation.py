@@ -51,7 +51,7 @@ def test_a_step_that_another_submission_wants_goes_on(world: World) -> None:
     assert world.submission(second) is SubmissionState.SUCCEEDED
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["who began it first", "who joined it first"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["the first submission", "the second submission"])
 def test_a_step_is_cancelled_with_its_last_submission(world: World, order: tuple[int, int]) -> None:
     ids = [_running(world)]
     take(world, G)

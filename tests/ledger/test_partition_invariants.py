@@ -11,7 +11,7 @@ BELONGS = "a partition belongs to a job that exists, and that makes partitions o
 THERE = "the partitions of a step exist once it has succeeded"
 YET = "a step that has not run has partitions to make"
 DAMAGE = {
-    "a job that nobody knows": (
+    "a job that does not exist": (
         "UPDATE partition SET job = 99 WHERE table_name = 's' AND done_at IS NULL",
         [BELONGS, YET],
     ),

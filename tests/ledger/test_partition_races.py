@@ -19,7 +19,7 @@ from tests.ledger.partition_races import (
     Arrange,
     G,
     a_plan_and_a_cancellation,
-    a_plan_and_the_success_of_what_it_joins,
+    a_plan_and_the_success_of_the_joined_job,
     cancel,
     plan,
     running,
@@ -85,7 +85,9 @@ def test_without_the_lock_on_a_joined_step_partitions_are_not_made(
 ) -> None:
     monkeypatch.setattr(partitions, "_HOLD", partitions._HOLD.replace(" FOR SHARE", ""))
     with pytest.raises(AssertionError, match="2024-04-03"):
-        _meet_in_both_orders(embedded_url, a_plan_and_a_cancellation, a_plan_and_the_success_of_what_it_joins)
+        _meet_in_both_orders(
+            embedded_url, a_plan_and_a_cancellation, a_plan_and_the_success_of_the_joined_job
+        )
 
 
 def _meet_in_both_orders(url: str, *arrangements: Arrange) -> None:

@@ -39,7 +39,7 @@ class Meeting(Acts):
         self.claimed = claimed
 
 
-def _pause_and_plan_what_it_wants(m: Meeting) -> tuple[Act, Act]:
+def _pause_and_plan_its_job(m: Meeting) -> tuple[Act, Act]:
     m.record(m.claimed)(m.world.ledger)
     return m.pause(m.paused), m.plan("c")
 
@@ -120,7 +120,7 @@ def _resume_and_cancel(m: Meeting) -> tuple[Act, Act]:
 
 
 PAIRS = [
-    _pause_and_plan_what_it_wants,
+    _pause_and_plan_its_job,
     _pause_and_plan_itself,
     _pause_and_release_by_the_last_parent,
     _pause_and_push,

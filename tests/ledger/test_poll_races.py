@@ -133,7 +133,7 @@ def test_of_two_workers_with_one_notification_one_takes_the_poll(ledger_url: str
 @swapped
 def test_of_two_polls_that_find_the_work_ended_one_is_recorded(ledger_url: str, swapped: bool) -> None:
     def check(m: Meeting, one: list[Any], two: list[Any]) -> None:
-        assert sorted([one, two], key=len) == [[], [m.claimed.right]], "one of them is refused"
+        assert sorted([one, two], key=len) == [[], [m.claimed.right]], "exactly one poll is recorded"
         assert m.far == (State.EXECUTED, None, False)
 
     meet(ledger_url, lambda m: (m.ends(), m.ends()), check, swapped=swapped)

@@ -59,12 +59,12 @@ def _a_plan_and_an_end(m: Meeting) -> tuple[Act, Act]:
     return m.plan("b", "2"), m.record(m.claimed)
 
 
-def _a_plan_and_an_end_while_nobody_stands_in_line(m: Meeting) -> tuple[Act, Act]:
+def _a_plan_and_an_end_while_no_job_waits_for_a_slot(m: Meeting) -> tuple[Act, Act]:
     m.cancel_job("c")(m.world.ledger)
     return m.plan("b", "2"), m.record(m.claimed)
 
 
-def _a_plan_that_names_who_stands_in_line_and_an_end(m: Meeting) -> tuple[Act, Act]:
+def _a_plan_that_names_the_waiting_job_and_an_end(m: Meeting) -> tuple[Act, Act]:
     return m.plan("c", policy={"priority": 3}), m.record(m.claimed)
 
 
@@ -74,7 +74,7 @@ def _a_plan_that_raises_the_limit_and_an_end(m: Meeting) -> tuple[Act, Act]:
     )
 
 
-def _a_plan_and_a_cancellation_of_who_has_a_slot(m: Meeting) -> tuple[Act, Act]:
+def _a_plan_and_a_cancellation_of_a_job_with_a_slot(m: Meeting) -> tuple[Act, Act]:
     return m.plan("b", "2"), m.cancel_job("b")
 
 
@@ -126,7 +126,7 @@ def _a_resumption_and_an_end(m: Meeting) -> tuple[Act, Act]:
     return m.resume("c"), m.record(m.claimed)
 
 
-def _a_pause_of_who_has_a_slot_and_a_plan(m: Meeting) -> tuple[Act, Act]:
+def _a_pause_of_a_job_with_a_slot_and_a_plan(m: Meeting) -> tuple[Act, Act]:
     m.pause("other")(m.world.ledger)
     return m.pause("b"), m.plan("a", "2")
 
@@ -150,10 +150,10 @@ def _a_rerun_of_a_parent_and_an_end(m: Meeting) -> tuple[Act, Act]:
 PAIRS = [
     _two_plans_for_the_last_slot,
     _a_plan_and_an_end,
-    _a_plan_and_an_end_while_nobody_stands_in_line,
-    _a_plan_that_names_who_stands_in_line_and_an_end,
+    _a_plan_and_an_end_while_no_job_waits_for_a_slot,
+    _a_plan_that_names_the_waiting_job_and_an_end,
     _a_plan_that_raises_the_limit_and_an_end,
-    _a_plan_and_a_cancellation_of_who_has_a_slot,
+    _a_plan_and_a_cancellation_of_a_job_with_a_slot,
     _a_cancellation_and_an_end,
     _two_cancellations,
     _two_ends,
@@ -164,7 +164,7 @@ PAIRS = [
     _a_judgement_that_pushes_and_an_end,
     _a_pause_and_an_end,
     _a_resumption_and_an_end,
-    _a_pause_of_who_has_a_slot_and_a_plan,
+    _a_pause_of_a_job_with_a_slot_and_a_plan,
     _a_pause_and_a_claim,
     _a_claim_and_an_end,
     _a_rerun_of_a_parent_and_an_end,

@@ -141,7 +141,7 @@ def test_the_jobs_of_a_saga_across_apps_are_not_pruned_until_they_are_undone(wor
     assert world.submission(UNDONE) is SubmissionState.FAILED
     later(world)
     assert prune(world).jobs == 1
-    assert pruned(world) == {"send"}, "somebody has to deal with what is not undone"
+    assert pruned(world) == {"send"}, "jobs with a failed undo are kept until they are undone"
     world.submit("unbook", rerun="job")
     for job in ("refund", "unbook"):
         world.finish(job)

@@ -82,7 +82,7 @@ def _story(world: World, seed: int, *, pruned: bool) -> Mapping[str, Any]:
         before = left(world)
         removed = prune(world)
         assert left(world) == before - (removed.transitions + removed.rounds)
-        assert removed.jobs, "there is nothing old here, so this says nothing"
+        assert removed.jobs, "the ledger has no old jobs, so this test proves nothing"
     for number in range(WISHES, 2 * WISHES):
         _wish(world, rng, number, known)
     world.tick(after_s=1)

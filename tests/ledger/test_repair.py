@@ -31,12 +31,12 @@ from tests.ledger.poisoned_chunks import Farm
 from tests.world import World
 
 
-def _telling(which: str, met: str, gate: str) -> str:
+def _mark_needs(which: str, met: str, gate: str) -> str:
     return f"""
-    WITH told AS (
+    WITH changed AS (
         UPDATE need SET met = {met} FROM job
         WHERE job.id = child AND app = 'bottom' AND {which} RETURNING child)
-    UPDATE gate SET {gate} FROM told WHERE gate.child = told.child
+    UPDATE gate SET {gate} FROM changed WHERE gate.child = changed.child
     """
 
 
@@ -45,42 +45,57 @@ MANY = 3_000
 
 #: Writes that should not have happened. Each has a statement and the rules that it breaks.
 DAMAGE = {
-    "a gate that says open": ("UPDATE gate SET unmet = 0 WHERE unmet > 0", {GATES_COUNT, OPEN}),
-    "a gate that says shut": ("UPDATE gate SET unmet = 9", {GATES_COUNT}),
-    "a gate that mourns": ("UPDATE gate SET impossible = 1 WHERE unmet > 0", {GATES_COUNT}),
-    "a job that says open": ("UPDATE job SET unblocked = true WHERE state = 'waiting'", {OPEN}),
-    "a need that says met": (_telling("met IS NULL", "true", "unmet = 0"), {TOLD, OPEN}),
-    "a need that says open": (_telling("met", "NULL", "unmet = unmet + 1"), {TOLD}),
-    "a need that says dead": (_telling("met", "false", "unmet = unmet + 1, impossible = 1"), {TOLD}),
-    "a parent that dawdles": ("UPDATE job SET priority = -5 WHERE app = 'left'", {URGENT}),
-    "a pause of nobody": ("UPDATE job SET paused = true WHERE state = 'waiting'", {PAUSED}),
-    "a round that goes on": (
+    "a gate that counts no unmet needs": ("UPDATE gate SET unmet = 0 WHERE unmet > 0", {GATES_COUNT, OPEN}),
+    "a gate that counts too many unmet needs": ("UPDATE gate SET unmet = 9", {GATES_COUNT}),
+    "a gate that counts an impossible need": (
+        "UPDATE gate SET impossible = 1 WHERE unmet > 0",
+        {GATES_COUNT},
+    ),
+    "a waiting job that is marked as unblocked": (
+        "UPDATE job SET unblocked = true WHERE state = 'waiting'",
+        {OPEN},
+    ),
+    "an open need that is marked as met": (_mark_needs("met IS NULL", "true", "unmet = 0"), {TOLD, OPEN}),
+    "a met need that is marked as open": (_mark_needs("met", "NULL", "unmet = unmet + 1"), {TOLD}),
+    "a met need that is marked as impossible": (
+        _mark_needs("met", "false", "unmet = unmet + 1, impossible = 1"),
+        {TOLD},
+    ),
+    "a parent with too low a priority": ("UPDATE job SET priority = -5 WHERE app = 'left'", {URGENT}),
+    "a paused job without a paused submission": (
+        "UPDATE job SET paused = true WHERE state = 'waiting'",
+        {PAUSED},
+    ),
+    "an ended job with a round that has no ending": (
         "UPDATE round SET ending = NULL, executed_at = NULL WHERE job = (SELECT id FROM job WHERE app = 'top')",
         {ROUNDS_END},
     ),
-    "a job to look at": ("UPDATE job SET next_poll_at = now() WHERE app = 'left'", {WATCHED}),
-    "a word on archiving": (
+    "a job with polls and no external work": (
+        "UPDATE job SET next_poll_at = now() WHERE app = 'left'",
+        {WATCHED},
+    ),
+    "a changed archive policy": (
         """UPDATE job SET overrides = '{"archive": "manual"}' WHERE app = 'top'""",
         {COLLECTED},
     ),
-    "an archive of yesterday": (
+    "an archived job that is marked for collection": (
         "UPDATE job SET needs_collection = true, archived_at = '2020-01-01' WHERE app = 'top'",
         {ARCHIVED},
     ),
-    "a breaker that is not": (
+    "a pause by a breaker that does not exist": (
         "INSERT INTO app_pause (app, since, until, pause_s, why) VALUES ('left', now(), now(), 1, 'x')",
         {BREAKER_PAUSES},
     ),
-    "a count": (
+    "wrong counts of states": (
         "INSERT INTO state_count VALUES ('left', 'ready', 3, 0), ('right', 'waiting', 1, 0)",
         {COUNTED},
     ),
-    "a need for nobody": (
+    "a need for a job that does not exist": (
         """INSERT INTO need (child, gate, parent, condition)
            SELECT child, gate, 999, condition FROM need JOIN job ON job.id = child WHERE app = 'bottom' LIMIT 1""",
         {NAMED, GATES_COUNT},
     ),
-    "a request for nothing": (
+    "a request for a job that does not exist": (
         "INSERT INTO submission_job (submission, job, request_reason) SELECT number, 999, 0 FROM submission",
         {NAMED},
     ),
@@ -127,7 +142,7 @@ def test_the_whole_ledger_is_checked_once_per_pass_however_many_rows_are_wrong(
     )
     assert world.ledger.transact(lambda tx: (tx.write(shut), tx.write(lost))) == (MANY, MANY)
     assert repair(world.ledger) == (sorted((GATES_COUNT, NAMED)), [])
-    assert len(looks) == 2, "one that finds what is wrong, and one that finds nothing"
+    assert len(looks) == 2, "the first search finds the wrong rows, and the second finds none"
 
 
 def test_a_failed_chunk_without_pending_propagation_is_split_after_the_repair(world: World) -> None:

@@ -45,7 +45,7 @@ def test_after_a_restoration_new_claim_numbers_are_above_all_earlier_ones(
     for app in ("b", "c"):
         world.finish(app)
         assert _claim(world, app) == above + 1
-    assert _claim(world, "a") == 1, "what a job has had stays, for others compare it"
+    assert _claim(world, "a") == 1, "an earlier claim keeps its number"
     world.submit("a", rerun="job")
     world.finish("a")
     assert _claim(world, "a") == above + 1
@@ -81,7 +81,7 @@ def test_a_second_restoration_of_a_backup_uses_numbers_above_the_first(world: Wo
     world.ledger.transact(lambda tx: tx.write("DELETE FROM restoration"))
     assert _restored(world) > first
     again = world.ledger.transact(lambda tx: (restoration.restore(tx), restoration.leases(tx)))
-    assert again == (None, 1), "somebody was hired meanwhile"
+    assert again == (None, 1), "a worker was hired in between"
 
 
 def test_a_ledger_with_an_active_worker_is_not_marked_as_restored(world: World) -> None:

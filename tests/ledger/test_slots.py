@@ -113,7 +113,7 @@ def test_a_job_that_gives_up_its_slot_admits_the_next_job(
     world.ledger.transact(lambda tx: tx.write("UPDATE job SET priority = -1 WHERE key = 'one'"))
     leave(world)
     assert world.ready() == {"a/two"}
-    assert [hint.app for hint in world.offered] == ["a"], "nobody would hear of it"
+    assert [hint.app for hint in world.offered] == ["a"], "the next job must be announced to workers"
 
 
 def test_a_job_that_is_handed_back_keeps_its_slot(world: World) -> None:

@@ -181,7 +181,7 @@ def _paused(world: World) -> str:
         (_succeeded, "is succeeded: none of its jobs has to be run again"),
         (_refused, "was refused: "),
         (_paused, "is paused"),
-        (lambda _: "nobody", "There is no submission nobody."),
+        (lambda _: "absent", "There is no submission absent."),
     ],
 )
 def test_active_succeeded_refused_paused_and_unknown_submissions_are_not_retried(

@@ -103,7 +103,7 @@ def settle_and_plan(m: Meeting) -> tuple[Act, Act]:
     return m.settle("b"), m.plan("c")
 
 
-def settle_and_plan_what_follows(m: Meeting) -> tuple[Act, Act]:
+def settle_and_plan_a_child(m: Meeting) -> tuple[Act, Act]:
     m.judge("a").do(m.world.ledger)
     return m.settle("b"), m.plan("d")
 
@@ -144,7 +144,7 @@ def plan_and_retry(m: Meeting) -> tuple[Act, Act]:
     return m.plan("d"), m.retry("a")
 
 
-def claim_and_record_what_was_handed_back(m: Meeting) -> tuple[Act, Act]:
+def claim_and_record_a_returned_job(m: Meeting) -> tuple[Act, Act]:
     m.hand_back("b")
     return m.claim_again("b"), m.record("b")
 
@@ -184,7 +184,7 @@ def judge_and_groom(m: Meeting) -> tuple[Act, Act]:
     return m.judge("a"), m.groom()
 
 
-def judge_and_groom_what_went_unheard(m: Meeting) -> tuple[Act, Act]:
+def judge_and_groom_without_a_message(m: Meeting) -> tuple[Act, Act]:
     m.go_unheard()
     return m.judge("a"), m.groom()
 
@@ -240,10 +240,10 @@ ENCOUNTERS: Mapping[tuple[Verb, Verb], Sequence[Pair]] = {
     (Verb.PLAN, Verb.RETRY): (plan_and_retry,),
     (Verb.PLAN, Verb.SETTLE): (
         settle_and_plan,
-        settle_and_plan_what_follows,
+        settle_and_plan_a_child,
     ),
     (Verb.CLAIM, Verb.CLAIM): (two_claims,),
-    (Verb.CLAIM, Verb.RECORD): (claim_and_record_what_was_handed_back,),
+    (Verb.CLAIM, Verb.RECORD): (claim_and_record_a_returned_job,),
     (Verb.CLAIM, Verb.JUDGE): (claim_and_judge,),
     (Verb.CLAIM, Verb.CANCEL): (claim_and_cancel,),
     (Verb.CLAIM, Verb.GROOM): (claim_and_groom,),
@@ -265,7 +265,7 @@ ENCOUNTERS: Mapping[tuple[Verb, Verb], Sequence[Pair]] = {
     ),
     (Verb.JUDGE, Verb.GROOM): (
         judge_and_groom,
-        judge_and_groom_what_went_unheard,
+        judge_and_groom_without_a_message,
     ),
     (Verb.JUDGE, Verb.RETRY): (
         rerun_and_judge,

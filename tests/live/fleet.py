@@ -166,7 +166,7 @@ def wait_until(
     deadline = time.monotonic() + within_s
     while not is_so():
         if time.monotonic() > deadline:
-            raise AssertionError(explain() if explain else "it did not come to pass")
+            raise AssertionError(explain() if explain else f"the condition was not met within {within_s} s")
         if meanwhile is not None:
             meanwhile()
         time.sleep(0.05)

@@ -213,7 +213,7 @@ def test_no_process_has_a_secret_in_its_title(scene: Scene) -> None:
     own = f"{scene.desk.folder}/held; while"
     (job,) = {pid for pid, title in titles.items() if own in title and "bash -c" in title}
     environment = str(psutil.Process(job).environ())
-    assert sorted(scene.told(environment)) == ["env", "os"], "the job itself is given what it is to have"
+    assert sorted(scene.told(environment)) == ["env", "os"], "the job itself must get its secrets"
     assert {pid: scene.told(title) for pid, title in titles.items() if scene.told(title)} == {}
 
 

@@ -46,7 +46,7 @@ class Scene:
         for key in keys:
             (self._folder / f"effects.{key}").touch()
 
-    def stop_whoever_runs_it(self) -> int:
+    def stop_its_process(self) -> int:
         """Stop the process that runs job 1, without the other processes of its session. Return its id."""
         self.waits(lambda: self.runs("1"))
         ((_, process),) = self.runs("1")
@@ -79,7 +79,7 @@ def _scene(ledger: Ledger, ledger_url: str, broker_url: str, folder: Path, *, le
 
 
 def _works_on(scene: Scene, late: int) -> None:
-    """Check that both workers run jobs again, including the late one. Each runs one of two jobs."""
+    """Check that each worker, including the late one, runs a job again."""
     scene.submit("2", "3")
     scene.waits(lambda: len(scene.runs("2", "3")) == 2)
     assert late in {process for _, process in scene.runs("2", "3")}
@@ -95,7 +95,7 @@ def test_a_late_worker_is_refused_after_another_took_its_job_and_works_on(
 ) -> None:
     with _scene(ledger, live_ledger_url, broker_url, folder, lease="2s") as scene:
         scene.submit("1")
-        late = scene.stop_whoever_runs_it()
+        late = scene.stop_its_process()
         scene.waits(lambda: len(scene.runs("1")) == 2)
         (_, first), (claim, second) = scene.runs("1")
         assert (first, claim) == (late, "2")
@@ -126,7 +126,7 @@ def test_a_late_worker_is_refused_after_the_timeout_of_its_job_and_works_on(
 ) -> None:
     with _scene(ledger, live_ledger_url, broker_url, folder, lease="15s") as scene:
         scene.submit("1", timeout="4s")
-        late = scene.stop_whoever_runs_it()
+        late = scene.stop_its_process()
         scene.waits(lambda: scene.job().state is State.TIMED_OUT)
         before = scene.job()
         assert {"0:timeout", "0:timed_out"} <= set(before.record)

@@ -35,7 +35,7 @@ def test_a_ledger_is_damaged_and_repaired_while_workers_run(
             return bool(ledger.transact(lambda tx: tx.column(_DONE))[0] == len(KEYS))
 
         wait_until(is_over, within_s=120, explain=workers.log)
-    assert mended > 0, "nothing was waiting any more when it was to be damaged"
+    assert mended > 0, "no job was waiting when the rows were damaged"
     assert "Traceback" not in workers.log()
     assert sorted(key for app, key, *_ in workers.lines() if app == "second") == sorted(KEYS)
     broker.close()

@@ -41,7 +41,7 @@ _DEATHS = (
     Death("in do 1", "d0 d1 d1 d2"),
     Death("behind do 1: success", "d0 d1 d1 d2"),
     Death("before do 1", "d0 d1 d2"),
-    Death("while do 1 is to be tried again", "d0 d1 d1 d2", answers={"do 1": ["retry"]}),
+    Death("while do 1 waits for its retry", "d0 d1 d1 d2", answers={"do 1": ["retry"]}),
     Death("before do 1 again", "d0 d1 d1 d1 d2", answers={"do 1": ["rerun", "rerun"]}),
     Death("behind do 1: rerun", "d0 d1 d1 d1 d2", answers={"do 1": ["rerun", "rerun"]}),
     Death("behind do 2: success", "d0 d1 d2 d2"),
@@ -52,9 +52,7 @@ _DEATHS = (
     Death("before undo 1", "d0 d1 u1 u0", State.FAILED, _FAILS),
     Death("in undo 1", "d0 d1 u1 u1 u0", State.FAILED, _FAILS),
     Death("behind undo 1: success", "d0 d1 u1 u1 u0", State.FAILED, _FAILS),
-    Death(
-        "while undo 1 is to be tried again", "d0 d1 u1 u1 u0", State.FAILED, _FAILS | {"undo 1": ["retry"]}
-    ),
+    Death("while undo 1 waits for its retry", "d0 d1 u1 u1 u0", State.FAILED, _FAILS | {"undo 1": ["retry"]}),
     Death("before undo 0", "d0 d1 u1 u0", State.FAILED, _FAILS),
     Death("in undo 0", "d0 d1 u1 u0 u0", State.FAILED, _FAILS),
     Death("landed: undone", "d0 d1 u1 u0", State.FAILED, _FAILS),

@@ -90,7 +90,7 @@ def printed(line: str) -> Caller:
 def _events(lines: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
     name, deadline = "", time.monotonic() + HEARD_S
     for line in map(bytes.decode, lines):
-        assert time.monotonic() < deadline, "what was waited for has not been told"
+        assert time.monotonic() < deadline, "the expected event was not sent in time"
         word, _, text = line.rstrip("\n").partition(": ")
         if word == "event":
             name = text

@@ -58,7 +58,7 @@ IN_PEACE: Mapping[str, Script] = {
         "e4 (tried 4 times)",
         script={"answers": {"do 0": ["retry: e1", "retry: e2", "retry: e3", "retry: e4"]}, "rule": [0, 3]},
     ),
-    "a-do-raises-that-it-is-to-be-tried-again": Script(
+    "a-do-raises-a-retry": Script(
         calls="d0 d0 d0 d1 d2", script={"answers": {"do 0": ["raise retry", "raise retry"]}, "rule": [0, 3]}
     ),
     "no-rule-no-second-try": _undone(
@@ -173,9 +173,9 @@ KILLED: Mapping[str, Script] = {
             "dies": "in do 0 time 10",
         },
     ),
-    "while-it-is-to-be-tried-again": Script(
+    "while-it-waits-for-its-retry": Script(
         calls="d0 d0 d1 d2",
-        script={"answers": {"do 0": ["retry"]}, "puts": _PUT, "dies": "while do 0 is to be tried again"},
+        script={"answers": {"do 0": ["retry"]}, "puts": _PUT, "dies": "while do 0 waits for its retry"},
         found=[{}, {}, _FOO, _FOO],
         working=_FOO,
     ),
@@ -224,7 +224,7 @@ LEFT: Mapping[str, tuple[str, Script]] = {
         ),
     ),
     # The step has no retry rule but is called again, because a worker that leaves must not cause an undo.
-    "in-a-do-that-is-to-be-tried-again": (
+    "in-a-do-that-is-retried": (
         "d0 d1",
         Script(
             calls="d0 d1 d1 d2", script={"lingers": "do 1", "rule": "none", "answers": {"do 1": ["retry"]}}
@@ -240,7 +240,7 @@ LEFT: Mapping[str, tuple[str, Script]] = {
     ),
     "in-an-undo": ("d0 d1 d2 u2", _undone("d0 d1 d2 u2 u1 u0", script=_fails("do 2", lingers="undo 2"))),
     "in-the-last-undo": ("d0 u0", _undone("d0 u0", script=_fails("do 0", lingers="undo 0"))),
-    "in-an-undo-that-is-to-be-tried-again": (
+    "in-an-undo-that-is-retried": (
         "d0 d1 u1",
         _undone(
             "d0 d1 u1 u1 u0",

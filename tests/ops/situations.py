@@ -11,7 +11,7 @@ from tests.ops.site import WORDS, Site
 AN_HOUR = timedelta(hours=1)
 
 
-def a_parent_nobody_asked_for(site: Site) -> None:
+def a_parent_without_a_request(site: Site) -> None:
     site.define({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": {"app_name": ["a", "b"]}}})
     site.world.submit("a")
     site.world.finish("a")
@@ -28,14 +28,14 @@ def a_way_that_is_too_old_beside_one_under_way(site: Site) -> None:
     site.world.now -= 2 * AN_HOUR
 
 
-def parents_nobody_asked_for(site: Site) -> None:
+def parents_without_a_request(site: Site) -> None:
     needs = {"app_name": ["a", "b", "d"]}
     site.define({"a": WORDS, "b": WORDS, "d": WORDS, "c": WORDS | {"depends_on": needs}})
     site.world.submit("a")
     site.world.finish("a")
 
 
-def a_parent_far_up_that_nobody_can_run(site: Site) -> None:
+def a_parent_far_up_without_a_worker(site: Site) -> None:
     site.chain("a -> b -> c")
     site.world.submit("c")
     site.dismiss()
@@ -58,7 +58,7 @@ def a_time_to_come(site: Site) -> None:
     site.world.submit("a", policy={"start_after": (site.world.now + AN_HOUR).isoformat()})
 
 
-def a_time_that_nobody_keeps(site: Site) -> None:
+def a_time_without_a_scheduler(site: Site) -> None:
     a_time_to_come(site)
     site.dismiss()
     site.hire(queues=["planner", "a"], threads=1)
@@ -182,7 +182,7 @@ def not_judged(site: Site) -> None:
     site.world.ledger.transact(lambda tx: outcomes.record(tx, ended))
 
 
-def not_told(site: Site) -> None:
+def not_propagated(site: Site) -> None:
     site.chain("a -> b")
     site.world.submit("b")
     site.world.ledger.transact(lambda tx: submissions.cancel_job(tx, JobName("a", "1")))

@@ -29,14 +29,14 @@ class Case(NamedTuple):
 
 CASES = [
     Case(
-        situations.a_parent_nobody_asked_for,
+        situations.a_parent_without_a_request,
         "c",
         "waits for 1 parent, which no submission has requested",
         (Waits("parent", "b/1, which no submission has requested", "b/1", State.EXPECTED),),
         ("sluice submit b 1",),
     ),
     Case(
-        situations.a_parent_nobody_asked_for,
+        situations.a_parent_without_a_request,
         "b",
         "is needed by c/1, but no submission has requested it",
         remedies=("sluice submit b 1",),
@@ -62,7 +62,7 @@ CASES = [
         ("sluice why b 1",),
     ),
     Case(
-        situations.parents_nobody_asked_for,
+        situations.parents_without_a_request,
         "c",
         "waits for 2 parents: 2 not requested",
         (
@@ -72,7 +72,7 @@ CASES = [
         ("sluice submit c 1",),
     ),
     Case(
-        situations.a_parent_far_up_that_nobody_can_run,
+        situations.a_parent_far_up_without_a_worker,
         "c",
         "waits for 1 parent, which is waiting",
         (
@@ -98,7 +98,7 @@ CASES = [
     Case(situations.a_skipped_parent, "a", "was skipped: it does not pass its app's valid_if_or"),
     Case(situations.a_time_to_come, "a", "waits until it is due", (Waits("time", " UTC, in "),)),
     Case(
-        situations.a_time_that_nobody_keeps,
+        situations.a_time_without_a_scheduler,
         "a",
         "waits until it is due",
         (Waits("time", " UTC, in "),),
@@ -223,7 +223,7 @@ CASES = [
         ("sluice up", "sluice worker"),
     ),
     Case(
-        situations.not_told,
+        situations.not_propagated,
         "b",
         "waits for 1 parent, which is cancelled",
         (Waits("planner", "the planner to notice that a/1 is cancelled", "a/1", State.CANCELLED),),

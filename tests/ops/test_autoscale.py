@@ -42,13 +42,13 @@ TAKES_ITS_TIME = """
 import os, pathlib, signal, sys
 log = open(pathlib.Path(sys.argv[1]) / str(os.getpid()), "w", buffering=1)
 # Blocked and waited for, because a signal handler that wakes a wait can run before that wait begins.
-told = {signal.SIGTERM}
-signal.pthread_sigmask(signal.SIG_BLOCK, told)
+awaited = {signal.SIGTERM}
+signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
 log.write("hears\\n")
-signal.sigwait(told)
-log.write("told to go\\n")
-while signal.sigtimedwait(told, 1.0):
-    log.write("told to go\\n")
+signal.sigwait(awaited)
+log.write("got SIGTERM\\n")
+while signal.sigtimedwait(awaited, 1.0):
+    log.write("got SIGTERM\\n")
 log.write("goes\\n")
 """
 
@@ -62,7 +62,7 @@ def test_queues_are_read_with_their_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "error"),
     [
         ([], "No queue was named"),
         (["a"], "cannot be read"),
@@ -75,8 +75,8 @@ def test_queues_are_read_with_their_bounds() -> None:
         (["z=1..2"], "There is no queue z"),
     ],
 )
-def test_invalid_queues_and_bounds_are_refused(texts: list[str], told: str) -> None:
-    with pytest.raises(BadRequest, match=told):
+def test_invalid_queues_and_bounds_are_refused(texts: list[str], error: str) -> None:
+    with pytest.raises(BadRequest, match=error):
         read_targets(texts, catalogue_of({"a": APP, "b": APP}), capacity=1, cool_down_s=0.0)
 
 
@@ -183,7 +183,7 @@ def test_after_an_error_each_worker_is_signalled_once_and_waited_for(world: Worl
         with pytest.raises(Unforeseen):
             Autoscaler(world.ledger, [crew], say).keep(StopEvent(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
-    assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ntold to go\ngoes\n"] * 2
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["hears\ngot SIGTERM\ngoes\n"] * 2
 
 
 def test_the_guard_does_not_signal_a_stopping_worker_again(tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_the_guard_does_not_signal_a_stopping_worker_again(tmp_path: Path) -> No
         log = tmp_path / str(pid)
         _until(lambda: log.exists() and log.read_text() == "hears\n")
         crew.stop(1, {})
-        _until(lambda: "told" in log.read_text())
+        _until(lambda: "SIGTERM" in log.read_text())
     _gone(crew, 1)
-    assert log.read_text() == "hears\ntold to go\ngoes\n"
+    assert log.read_text() == "hears\ngot SIGTERM\ngoes\n"
 
 
 def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_an_interrupt_during_a_step_kills_the_workers(world: World, tmp_path: Pa
         with pytest.raises(KeyboardInterrupt):
             Autoscaler(world.ledger, [crew], say).keep(StopEvent(), 0.01)
         assert (crew.working, crew.leaving) == (0, 0)
-    assert [log for log in tmp_path.iterdir() if "told" in log.read_text()] == []
+    assert [log for log in tmp_path.iterdir() if "SIGTERM" in log.read_text()] == []
 
 
 def test_a_failed_start_is_reported_once_and_tried_again(world: World, tmp_path: Path) -> None:

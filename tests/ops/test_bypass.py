@@ -9,7 +9,7 @@ import pytest
 from tests.ops.typist import NO_LEDGER, Typist, ended
 
 APPS = {
-    "say": {
+    "greet": {
         "job_id": "{date}_{shop}",
         "identifiers": {"date": "date"},
         "bash_cmd": "echo {date} in {shop}; echo aside >&2",
@@ -91,23 +91,23 @@ def _bypass(here: Typist, *words: str, **settings: str) -> list[dict[str, object
 
 
 def test_keys_run_one_after_another_and_print_to_the_terminal(here: Typist) -> None:
-    said = here.types("run", "--bypass", "say", "2026-01-01_oslo", "20260102_graz")
+    said = here.types("run", "--bypass", "greet", "2026-01-01_oslo", "20260102_graz")
     assert said.code == 0
     assert said.out == "20260101 in oslo\n20260102 in graz\n"
     assert [line.partition(" in ")[0] for line in said.err.splitlines()] == [
         "aside",
-        "say/20260101_oslo: done",
+        "greet/20260101_oslo: done",
         "aside",
-        "say/20260102_graz: done",
+        "greet/20260102_graz: done",
     ]
 
 
 def test_with_json_stdout_has_nothing_but_the_document(here: Typist) -> None:
-    said = here.types("run", "--bypass", "say", "2026-01-01_oslo", "--json")
+    said = here.types("run", "--bypass", "greet", "2026-01-01_oslo", "--json")
     (job,) = said.document["jobs"]
     assert job.pop("took_s") >= 0
     assert job == {
-        "app": "say",
+        "app": "greet",
         "key": "20260101_oslo",
         "ending": "done",
         "exit_code": 0,
@@ -177,9 +177,9 @@ def test_external_work_is_polled_until_it_ends(here: Typist) -> None:
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ("say 2026-01-01", ["is not a key of say", "{date}_{shop}"]),
-        ("sya 2026-01-01_oslo", ["no app 'sya'", "did you mean say?"]),
-        ("say", ["runs only named keys", "sluice run --bypass say"]),
+        ("greet 2026-01-01", ["is not a key of greet", "{date}_{shop}"]),
+        ("gret 2026-01-01_oslo", ["no app 'gret'", "did you mean greet?"]),
+        ("greet", ["runs only named keys", "sluice run --bypass greet"]),
         ("fail 1 --id x --rerun job", ["does not support --id, --rerun"]),
         ("fail 1 --timeout soon", ["timeout", "'soon' is not a duration"]),
     ],
@@ -191,7 +191,7 @@ def test_bad_arguments_are_refused_before_any_key_runs(here: Typist, typed: str,
 
 
 def test_a_bad_key_keeps_the_keys_before_it_from_running(here: Typist) -> None:
-    said = here.types("run", "--bypass", "say", "2026-01-01_oslo", "nonsense")
+    said = here.types("run", "--bypass", "greet", "2026-01-01_oslo", "nonsense")
     assert (said.code, said.out) == (2, "")
 
 

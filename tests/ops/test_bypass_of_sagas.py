@@ -12,7 +12,7 @@ SAGAS = """
 import pathlib, time
 from sluice import Fatal, Rerun, Retry, Step, Stop, Wait, retry, saga
 
-class Says(Step):
+class Prints(Step):
     def __init__(self, name, do=None, undo=None):
         self.name, self._do, self._undo = name, do, undo
 
@@ -26,19 +26,19 @@ class Says(Step):
 
 @saga(job_id="{n}")
 def trip(flight):
-    return [Says("seat", Stop), Says("money"), Says("ticket", Stop)]
+    return [Prints("seat", Stop), Prints("money"), Prints("ticket", Stop)]
 
 @saga(job_id="{n}")
 def asking(flight):
-    return [Says("seat"), Says("money", Wait("approved", timeout="1d")), Says("ticket")]
+    return [Prints("seat"), Prints("money", Wait("approved", timeout="1d")), Prints("ticket")]
 
 @saga(job_id="{n}")
 def settling(flight):
-    return [Says("seat"), Says("money", Fatal("none left"), Wait("settled"))]
+    return [Prints("seat"), Prints("money", Fatal("none left"), Wait("settled"))]
 
 @saga(job_id="{n}")
 def stuck(flight):
-    return [Says("seat", undo=Fatal("gone")), Says("money", Fatal("none left"))]
+    return [Prints("seat", undo=Fatal("gone")), Prints("money", Fatal("none left"))]
 
 def _goes_on(flight):
     pathlib.Path("begun").write_text("")
@@ -47,7 +47,7 @@ def _goes_on(flight):
 
 @saga(job_id="{n}")
 def slow(flight):
-    return [Says("seat"), Says("money", _goes_on), Says("ticket")]
+    return [Prints("seat"), Prints("money", _goes_on), Prints("ticket")]
 """
 
 

@@ -14,7 +14,7 @@ from tests.ops.orders import waiting
 from tests.ops.typist import Typist, ended
 from tests.world import World
 
-TOKEN = "a word that nobody guesses"
+TOKEN = "a token of an operator"
 
 
 @pytest.fixture

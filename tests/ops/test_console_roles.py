@@ -15,7 +15,7 @@ from sluice.ops.console.own_token import FILE, kept_token, own_token
 from tests.ops.caller import Caller, console, printed
 from tests.ops.typist import Typist, ended
 
-OPERATE, VIEW = "a word that nobody guesses", "another that nobody does"
+OPERATE, VIEW = "a token of an operator", "another token for viewers"
 
 
 @pytest.fixture(scope="module")

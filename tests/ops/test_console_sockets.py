@@ -169,7 +169,7 @@ def test_slow_connections_are_closed_in_favour_of_complete_requests(
             each.sendall(b"GET / HT")
         for _ in range(3):
             assert _answers(place, _post("/api/demand"))[0].status == 200
-        assert slow[0].recv(1) == b"", "the one that waited longest was closed"
+        assert slow[0].recv(1) == b"", "the oldest slow connection was closed"
 
 
 def test_delayed_answers_displace_no_right_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,8 +130,8 @@ def _run(desk: Typist, course: str, broker: str, *words: str) -> Mapping[tuple[s
 def test_benchmarks_need_a_broker_and_known_contenders(desk_of_module: Typist) -> None:
     said = desk_of_module.runs("bench", "flat")
     assert (said.code, "--broker" in said.err) == (2, True)
-    said = desk_of_module.runs("bench", "flat", "--against", "nobody")
-    assert (said.code, "There is no contender 'nobody'" in said.err) == (2, True)
+    said = desk_of_module.runs("bench", "flat", "--against", "absent")
+    assert (said.code, "There is no contender 'absent'" in said.err) == (2, True)
 
 
 def test_a_contender_is_entered_only_for_benchmarks_that_it_can_run() -> None:

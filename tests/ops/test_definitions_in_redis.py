@@ -42,7 +42,7 @@ def test_redis_is_the_only_driver_that_is_imported(offline: Typist, address: str
 
 def test_errors_do_not_contain_the_password(offline: Typist, server: str) -> None:
     missing = f"{server}/nowhere"
-    away = "redis://someone:secret@127.0.0.1:1/0/apps"
+    away = "redis://user:secret@127.0.0.1:1/0/apps"
     said = offline.types("--apps", missing, "--apps", away, "--json", "apps", "check")
     assert said.code == 2
     assert [(fault["source"], fault["app"]) for fault in said.document["errors"]] == [

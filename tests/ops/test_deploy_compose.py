@@ -163,7 +163,7 @@ def vhost(rabbitmqctl: str) -> Iterator[tuple[str, str]]:
     with rabbitmq_url() as url:
         name = unquote(urlsplit(url).path[1:])
         if not name.startswith("sluice_test_"):
-            pytest.skip("policies are told by rabbitmqctl to a RabbitMQ that runs on this machine")
+            pytest.skip("rabbitmqctl can set policies only of a RabbitMQ on this machine")
         yield url, name
 
 

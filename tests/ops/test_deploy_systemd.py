@@ -139,7 +139,7 @@ def test_no_process_is_killed_within_its_grace_time(name: str) -> None:
 
 
 @pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="systemd itself looks at them, where it is there"
+    shutil.which("systemd-analyze") is None, reason="systemd-analyze, which verifies units, is missing"
 )
 def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     """Replace the started programs by existing ones, because systemd checks that they exist."""

@@ -110,7 +110,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
             str(ROOT / "jobs/examples/stau"),
         ]
         typist.environment |= {"SLUICE_APPS": ",".join([*apps, "orders.py", "tables.json"])}
-        typist.environment |= {"SLUICE_TICK": "200ms", "SLUICE_CONSOLE_TOKEN": "a word that nobody guesses"}
+        typist.environment |= {"SLUICE_TICK": "200ms", "SLUICE_CONSOLE_TOKEN": "a token of an operator"}
         _prepare(typist)
         with typist.starts("up"):
             yield typist

@@ -87,7 +87,7 @@ def test_a_long_running_service_continues_after_a_drain(desk_apart: Typist) -> N
 
     desk.types(*apps, "cancel", submission)
     (desk.folder / "stream.stuck").touch()
-    assert desk.types(*apps, "up", "--drain").code == 0, "what was tried in vain is not waited for"
+    assert desk.types(*apps, "up", "--drain").code == 0, "a drain must not wait for work that cannot be ended"
     assert "external work must still be ended" in desk.types(*apps, "show", "stream", "1").out
     assert "its external work has not been stopped yet" in desk.types(*apps, "why", "stream", "1").out
     (desk.folder / "stream.stuck").unlink()

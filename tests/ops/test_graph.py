@@ -22,8 +22,8 @@ from tests.world import World, catalogue_of
 SVG = "{http://www.w3.org/2000/svg}"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NASTY = Graph(
-    (Node("say", '"<hi>"', State.FAILED, NOON), Node("back", "\\slash\x1b#1", State.RUNNING)),
-    (Edge('say/"<hi>"', "back/\\slash\x1b#1", "a & b", "failed"),),
+    (Node("greet", '"<hi>"', State.FAILED, NOON), Node("back", "\\slash\x1b#1", State.RUNNING)),
+    (Edge('greet/"<hi>"', "back/\\slash\x1b#1", "a & b", "failed"),),
 )
 
 
@@ -43,24 +43,24 @@ def test_every_app_is_named_once(graph: Graph) -> None:
 def test_names_are_quoted_in_every_format() -> None:
     assert {'"<hi>"', "\\slash\N{REPLACEMENT CHARACTER}#1", "a & b: failed"} <= set(texts(NASTY))
     assert r'-> "back/\\slash' in as_dot(NASTY)
-    assert r'"say/\"<hi>\"" ->' in as_dot(NASTY)
+    assert r'"greet/\"<hi>\"" ->' in as_dot(NASTY)
     assert '[label="a & b: failed", style=dashed];' in as_dot(NASTY)
-    assert 'n0["say/#quot;&lt;hi&gt;#quot;<br/>failed"]' in as_mermaid(NASTY)
+    assert 'n0["greet/#quot;&lt;hi&gt;#quot;<br/>failed"]' in as_mermaid(NASTY)
     assert 'n0 -.->|"a &amp; b: failed"| n1' in as_mermaid(NASTY)
 
 
 def test_the_document_has_all_fields_of_nodes_and_edges() -> None:
     document = as_document(NASTY)
     assert document["nodes"][0] == {  # type: ignore[index] # it is plain data
-        "id": 'say/"<hi>"',
-        "label": 'say/"<hi>"',
-        "app": "say",
+        "id": 'greet/"<hi>"',
+        "label": 'greet/"<hi>"',
+        "app": "greet",
         "key": '"<hi>"',
         "state": "failed",
         "since": NOON,
     }
     assert document["edges"] == [
-        {"from": 'say/"<hi>"', "to": "back/\\slash\x1b#1", "group": "a & b", "when": "failed"}
+        {"from": 'greet/"<hi>"', "to": "back/\\slash\x1b#1", "group": "a & b", "when": "failed"}
     ]
 
 
@@ -73,8 +73,8 @@ def test_a_state_has_its_colour_in_every_picture() -> None:
 
 def test_tooltips_have_the_details_of_jobs_and_edges() -> None:
     tips = texts(NASTY, "title")
-    assert 'say/"<hi>"\nfailed since 2026-11-20 12:00:00 UTC' in tips
-    assert 'say/"<hi>" → back/\\slash\N{REPLACEMENT CHARACTER}#1: a & b: failed' in tips
+    assert 'greet/"<hi>"\nfailed since 2026-11-20 12:00:00 UTC' in tips
+    assert 'greet/"<hi>" → back/\\slash\N{REPLACEMENT CHARACTER}#1: a & b: failed' in tips
 
 
 def test_the_legend_counts_the_states() -> None:

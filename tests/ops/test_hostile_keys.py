@@ -16,12 +16,12 @@ KEYS = [
     "${HOME}",
     "*",
 ]
-COMMAND = """printf '<%s>' {who} "{who}" '{who}' -- {job_id}; test $(printenv | grep -c '^SLUICE_JOB=') = 1"""
+COMMAND = """printf '<%s>' {tag} "{tag}" '{tag}' -- {job_id}; test $(printenv | grep -c '^SLUICE_JOB=') = 1"""
 
 
 @pytest.mark.timeout(240)
 def test_the_shell_of_a_command_runs_no_key(desk: Typist) -> None:
-    desk.apps("hostile.json", {"say": {"job_id": "{who}", "bash_cmd": COMMAND, "cwd": str(desk.folder)}})
+    desk.apps("hostile.json", {"say": {"job_id": "{tag}", "bash_cmd": COMMAND, "cwd": str(desk.folder)}})
     desk.write("hostile.keys", "\n".join(KEYS))
     said = desk.types("--apps", "hostile.json", "run", "say", "--keys-from", "hostile.keys", "--json")
     assert said.code == 0, said
@@ -34,7 +34,7 @@ def test_the_shell_of_a_command_runs_no_key(desk: Typist) -> None:
 
 @pytest.mark.parametrize("key", ["a\ntouch ran", "\x1b[2J"])
 def test_a_key_that_cannot_be_printed_is_refused(desk: Typist, key: str) -> None:
-    desk.apps("hostile.json", {"say": {"job_id": "{who}", "bash_cmd": COMMAND}})
+    desk.apps("hostile.json", {"say": {"job_id": "{tag}", "bash_cmd": COMMAND}})
     said = desk.types("--apps", "hostile.json", "submit", "say", key)
     assert said.code == 2
     assert "print" in said.err
@@ -42,6 +42,6 @@ def test_a_key_that_cannot_be_printed_is_refused(desk: Typist, key: str) -> None
 
 
 def test_a_key_with_a_nul_is_refused(desk: Typist) -> None:
-    desk.apps("hostile.json", {"say": {"job_id": "{who}", "bash_cmd": COMMAND}})
+    desk.apps("hostile.json", {"say": {"job_id": "{tag}", "bash_cmd": COMMAND}})
     desk.write("hostile.keys", "a\0b")
     assert desk.types("--apps", "hostile.json", "submit", "say", "--keys-from", "hostile.keys").code == 2

@@ -112,7 +112,7 @@ def is_led_no_more(world: World) -> None:
     world.now += timedelta(seconds=45)
 
 
-def asks_for_what_cannot_be(world: World) -> None:
+def submits_with_an_unknown_option(world: World) -> None:
     world.apps("a")
     world.submit("a", "1", kee="2")
 
@@ -167,7 +167,7 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.THREADS: (hires, ("idle",), 1),
     families.LEASE_LOSSES: (loses_a_worker, (), 1),
     families.REFUSED: (brings_it_late, (), 1),
-    families.REFUSED_SUBMISSIONS: (asks_for_what_cannot_be, (), 1),
+    families.REFUSED_SUBMISSIONS: (submits_with_an_unknown_option, (), 1),
     families.REPAIRS: (loses_a_hint, ("announce_ready",), 1),
     families.ROUND_TRIPS: (asks_the_ledger, (), 1),
     families.SCHEDULE_LATE: (is_late_with_a_schedule, (), 90),
@@ -280,4 +280,4 @@ def test_the_console_serves_the_metrics_of_workers(desk_apart: Typist) -> None:
     assert found["sluice_jobs", ("nap", "succeeded")] == 1
     assert found["sluice_job_transitions_total", ("nap", "running")] == 1
     assert found["sluice_ledger_round_trips_total", ()] > 0
-    assert ("sluice_broker_up", ()) not in found, "nobody else can ask an in-process broker"
+    assert ("sluice_broker_up", ()) not in found, "no other process can read an in-process broker"

@@ -107,13 +107,13 @@ def test_a_healthy_installation_has_no_alarms(office: World) -> None:
     assert look(office).alarms == []
 
 
-def _nobody_serves_a(world: World) -> None:
+def _no_worker_for_a(world: World) -> None:
     serve_only(world, "b", *CONTROL)
     world.submit("a", "1")
     world.now += timedelta(seconds=20)
 
 
-def _nobody_plans(world: World) -> None:
+def _no_planner(world: World) -> None:
     serve_only(world, "a", "b")
 
 
@@ -122,12 +122,12 @@ def _it_takes_long(world: World) -> None:
     world.now += timedelta(minutes=11)
 
 
-def _nobody_leads(world: World) -> None:
+def _no_leader(world: World) -> None:
     world.now += timedelta(minutes=1)
     world.beat(world.worker)
 
 
-def _nobody_has_planned(world: World) -> None:
+def _not_planned(world: World) -> None:
     world.ledger.transact(
         lambda tx: tx.write(
             "INSERT INTO submission (id, app, state, request, push, received_at)"
@@ -162,16 +162,16 @@ def _a_breaker_opens(world: World) -> None:
 @pytest.mark.parametrize(
     ("happens", "name", "severity", "says"),
     [
-        (_nobody_serves_a, "queue-without-worker", Severity.PAGE, "a has no worker; one job is ready"),
+        (_no_worker_for_a, "queue-without-worker", Severity.PAGE, "a has no worker; one job is ready"),
         (
-            _nobody_plans,
+            _no_planner,
             "queue-without-worker",
             Severity.PAGE,
             "No worker serves planner, groomer, scheduler",
         ),
         (_it_takes_long, "oldest-ready-job", Severity.WARN, "ready for 11 min 0 s"),
-        (_nobody_leads, "no-leader", Severity.PAGE, "No process has been the leader"),
-        (_nobody_has_planned, "submission-not-planned", Severity.WARN, "not been planned for 2 min 0 s"),
+        (_no_leader, "no-leader", Severity.PAGE, "No process has been the leader"),
+        (_not_planned, "submission-not-planned", Severity.WARN, "not been planned for 2 min 0 s"),
         (_a_schedule_is_late, "schedule-late", Severity.WARN, "nightly"),
         (_a_worker_is_gone, "workers-lost", Severity.WARN, "1 workers were lost"),
         (_a_breaker_opens, "breaker-open", Severity.WARN, "a is open: a round has failed"),
@@ -181,7 +181,7 @@ def test_each_problem_raises_its_alarm(
     office: World, happens: Callable[[World], None], name: str, severity: Severity, says: str
 ) -> None:
     happens(office)
-    if happens is not _nobody_leads:
+    if happens is not _no_leader:
         keep_alive(office)
     (alarm,) = look(office).alarms
     assert (alarm.name, alarm.severity) == (name, severity)

@@ -21,7 +21,7 @@ def test_a_submission_is_paused_and_resumed(site: Site) -> None:
 def test_submissions_that_cannot_be_paused_or_resumed_are_refused(site: Site) -> None:
     site.chain("a")
     site.world.submit("a", id="nightly")
-    assert "no open submission nobody" in site.says("pause", "nobody", code=2)["error"]["what"]
+    assert "no open submission absent" in site.says("pause", "absent", code=2)["error"]["what"]
     assert "no paused submission nightly" in site.says("resume", "nightly", code=2)["error"]["what"]
 
 

@@ -17,7 +17,7 @@ def test_the_pipelines_of_the_readme_run(tmp_path: Path) -> None:
     blocks = _BLOCK.findall(section)
     for source in (text for language, text in blocks if language == "python"):
         name = re.match(r"# (\S+\.py)", source)
-        assert name, "the first line of an example says which file it is"
+        assert name, "the first line of an example must name its file"
         path = tmp_path / name[1]
         path.parent.mkdir(exist_ok=True)
         path.write_text(source)

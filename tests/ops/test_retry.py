@@ -70,7 +70,7 @@ def test_a_retry_runs_only_requested_jobs_and_the_submission_succeeds(site: Site
     site.world.finish("day/3", Ending.ERROR)
     assert site.says("retry", "backfill") == {"submission": "backfill", "state": "received"}
     _planned(site)
-    assert site.world.ready() == {"day/3"}, "nobody asked for days 5 and 6"
+    assert site.world.ready() == {"day/3"}, "the submission does not request days 5 and 6"
     site.world.finish("day/3")
     assert site.says("submissions", "backfill")["state"] == "succeeded"
     assert len(site.says("submissions")) == 1
@@ -115,7 +115,7 @@ def test_an_open_or_succeeded_submission_is_not_retried(site: Site, ending: Endi
 
 
 def test_an_unknown_submission_is_refused(site: Site) -> None:
-    assert site.says("retry", "nobody", code=2)["error"]["what"] == "There is no submission nobody."
+    assert site.says("retry", "absent", code=2)["error"]["what"] == "There is no submission absent."
 
 
 def test_same_code_refuses_other_code_unless_forced(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

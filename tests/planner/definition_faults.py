@@ -61,7 +61,7 @@ DEFINITION_FAULTS: dict[str, DefinitionFault] = {
     "every app": (child({"app_name": "all"}), "c", "app_name: 'all' is not a list of apps"),
     "the name of an app in place of a mapping": (child("q"), "c", "it has to be a mapping with app_name"),
     "null": (child(None), "c", "it has to be a mapping with app_name"),
-    "one of two mappings without apps": (
+    "a group with a mapping without apps": (
         child({"g": [{"app_name": ["q"]}, {"app_name": []}]}),
         "c",
         "group g: app_name: it lists no apps",
@@ -168,7 +168,7 @@ DEFINITION_FAULTS: dict[str, DefinitionFault] = {
         "one job of p would have 2,000 x 1,500 = 3,000,000 children of c; the limit is 1,000,000",
     ),
     # Cycles.
-    "a circle through one of two groups": (
+    "a circle through the second of two groups": (
         {
             "a": {**DATED, "depends_on": {"one": {"app_name": ["r"]}, "other": {"app_name": ["b"]}}},
             **circle(b=["a"], r=[]),

@@ -42,7 +42,7 @@ def faults_of(apps: Mapping[str, Any], **options: Any) -> list[tuple[str, str]]:
 
 
 def jobs(text: str) -> list[JobName]:
-    """Return the job names that a text such as ``{a,b}/1_{x,y} c/2`` stands for, in canonical order."""
+    """Return the job names in a text like ``{a,b}/1_{x,y} c/2``, in canonical order."""
     return sorted(JobName(*name.split("/", 1)) for word in text.split() for name in _spread(word))
 
 

@@ -11,7 +11,7 @@ def child(depends_on: Any, template: str = "{date}") -> dict[str, Any]:
 
 
 RELATIONS_MISREAD_BY_STOLOS: dict[str, Relation] = {
-    "what is listed counts with all its values, though the child has one of them": (
+    "a list applies with all its values, although the child has a value of its own": (
         {
             "p": {"job_id": "{date}_{x}"},
             "c": {**DATED, "depends_on": {"app_name": ["p"], "date": [1, 2], "x": ["a"]}},
@@ -19,7 +19,7 @@ RELATIONS_MISREAD_BY_STOLOS: dict[str, Relation] = {
         {"c/1": {"default": "p/{1,2}_a"}, "c/2": {"default": "p/{1,2}_a"}, "c/3": {}},
         {"p/1_a": "c/{1,2}", "p/2_a": "c/{1,2}", "p/1_b": "", "p/3_a": ""},
     ),
-    "what a group lists needs no autofill": (
+    "an identifier that a group lists needs no autofill": (
         {
             "preprocess": {"job_id": "{date}_{client_id}"},
             "modelBuild": {
@@ -46,7 +46,7 @@ RELATIONS_MISREAD_BY_STOLOS: dict[str, Relation] = {
         {"c/1": {"g": "p/{1,2} q/1"}, "c/2": {"g": "p/{1,2} q/2"}, "c/3": {}},
         {"p/1": "c/{1,2}", "p/3": "", "q/1": "c/1"},
     ),
-    "mappings whose lists differ are for what they have in common": (
+    "mappings with different lists apply to the values in both lists": (
         child(
             {"g": [{"app_name": ["p"], "t": ["a", "b"]}, {"app_name": ["q"], "t": ["b", "z"]}]}, "{date}_{t}"
         ),

@@ -3,7 +3,7 @@
 from tests.planner.definitions import DATED, Relation
 
 RELATIONS_OF_GROUPS: dict[str, Relation] = {
-    "alternatives, one of them a list": (
+    "alternatives, the second a list": (
         {
             "preprocess": {"job_id": "{date}_{client_id}"},
             "otherPreprocess": {"job_id": "{date}_{client_id}"},
@@ -70,7 +70,7 @@ RELATIONS_OF_GROUPS: dict[str, Relation] = {
         {"c/1": {"g": "a/1_{1,2,3}"}},
         {"a/1_2": "c/1", "a/1_4": ""},
     ),
-    "all, of a parent that has it and of one that does not": (
+    "all values, of a parent with the identifier and a parent without it": (
         {
             "p": {"job_id": "{date}_{x}", "autofill_values": {"x": [1, 2]}},
             "q": DATED,

@@ -116,7 +116,7 @@ RELATIONS_OF_VALUES: dict[str, Relation] = {
         {"c/1_a": {"default": "p/1"}, "c/1_z": {}},
         {"p/1": "c/1_{a,b}"},
     ),
-    "values that nobody lists": (
+    "values that no definition lists": (
         {
             "p": DATED,
             "c": {
@@ -140,7 +140,7 @@ RELATIONS_OF_VALUES: dict[str, Relation] = {
         {"c/1_a": {}, "c/1_c": {"default": "p/1"}},
         {"p/1": "c/1_c"},
     ),
-    "the parent's own autofill says which are needed": (
+    "the parent's own autofill determines the needed values": (
         {
             "p": {"job_id": "{date}_{x}", "autofill_values": {"x": [1, 2]}},
             "c": {"job_id": "{date}", "depends_on": {"app_name": ["p"], "date": [20150101]}},

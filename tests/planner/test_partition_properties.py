@@ -83,7 +83,7 @@ def _check_awaited(expected: Expected, supply: Supply, step: Span, awaited: set[
             exactly |= {makers[each] for each in needed if each in makers}
         elif max(there, default=-1) < max(needed):
             later = [each for each in makers if each >= max(needed)]
-            assert later, "there is none, and nobody makes one"
+            assert later, "no partition exists, and no job makes one"
             either.append({makers[min(later)]})
     assert awaited == exactly.union(*either)
 

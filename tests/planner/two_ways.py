@@ -9,7 +9,7 @@ Pair = tuple[str, object]
 
 
 class Weeks:
-    """Relation in which ``week {week}_{shop}``, such as 2026-W01, needs the seven ``day {date}_{shop}`` of its week."""
+    """Relation in which ``week {week}_{shop}``, for example 2026-W01, needs the seven ``day {date}_{shop}`` in it."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> Iterator[Pair]:
         if app == "week":

@@ -48,7 +48,7 @@ def _reached(zone: str, first: datetime, end: datetime) -> "array[int]":
 
 
 def at(text: str) -> datetime:
-    """Return a time in UTC, such as ``2026-03-29 01:00``."""
+    """Return the time in UTC that a text like ``2026-03-29 01:00`` describes."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 

@@ -1,4 +1,4 @@
-"""Names without meaning, such as ``utils`` and ``helper``, which hide the concept behind the code."""
+"""Names without meaning, for example ``utils`` and ``helper``, which hide the concept behind the code."""
 
 import ast
 import re

@@ -1,6 +1,6 @@
 """The planner and the values of ``jobs`` use no clock, no randomness, no environment and no I/O.
 
-The values are the modules directly in ``jobs`` and in some of its folders. Its other folders, such as
+The values are the modules directly in ``jobs`` and in some of its folders. Its other folders, for example
 ``catalogue`` and ``runners``, read files and start processes.
 """
 

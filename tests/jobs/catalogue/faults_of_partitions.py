@@ -244,7 +244,7 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         external("hour", "day"),
         "raw: partition: for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01",
     ),
-    "two apps that disagree on it, one of them by default": (
+    "two apps that disagree on it, the second by default": (
         external("hour", None),
         "for a its partitions are by hour, like 2024-04-01-13, for b by day, like 2024-04-01; set the same",
     ),

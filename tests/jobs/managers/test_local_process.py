@@ -194,7 +194,7 @@ def test_a_run_is_found_if_its_worker_died_while_the_leader_started(_: int, runs
         ask_apart(DiesAtOnce, "run", claimed=claimed, within_s=30)
     handle = run(next_claim(claimed))
     assert [leader.pid for leader in leaders_under(runs)] == [handle["pid"]]
-    assert folder_of(handle).name == "1", "the process is the one of the dead worker's run"
+    assert folder_of(handle).name == "1", "the process of the dead worker must be found"
     cancel(handle)
 
 

@@ -129,8 +129,8 @@ def _until_it_lists(url: str, place: str) -> None:
 def test_a_rabbitmq_that_is_low_on_memory_is_reported(own: tuple[PrivateServer, str]) -> None:
     server, place = own
     said = _said(_examined(server.url, management=place), FindingLevel.BAD)
-    assert "It accepts no messages: low on memory." in said, "as AMQP tells it"
-    assert "has a memory alarm: publishing is blocked." in said, "as the management API does"
+    assert "It accepts no messages: low on memory." in said, "according to AMQP"
+    assert "has a memory alarm: publishing is blocked." in said, "according to the management API"
 
 
 @contextmanager

@@ -78,7 +78,9 @@ def _examined(url: str, *, ahead: timedelta = timedelta()) -> list[Finding]:
 
 def test_a_healthy_ledger_causes_no_bad_finding(url: str) -> None:
     findings = [each for each in _examined(url) if each.about == judge.ABOUT]
-    assert "fsync is off" in _said(findings, FindingLevel.WARN), "ours is, for the tests"
+    assert "fsync is off" in _said(findings, FindingLevel.WARN), (
+        "the PostgreSQL of the tests runs without fsync"
+    )
     assert not _said(findings, FindingLevel.BAD)
     told = _said(findings, FindingLevel.OK)
     assert f"Its schema is at {migrate.REVISION}" in told

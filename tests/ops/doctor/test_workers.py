@@ -135,7 +135,7 @@ def test_missing_and_faulty_definitions_are_reported(tmp_path: Path) -> None:
     assert said.code == 1
     assert "did you mean max_fails?" in said.out
     assert "apps.json: a" in said.out
-    assert "apps.json: b" in said.out, "every fault is told"
+    assert "apps.json: b" in said.out, "every fault is reported"
 
 
 def test_settings_are_listed_by_source_and_misspelled_ones_are_reported(tmp_path: Path) -> None:
