@@ -215,6 +215,12 @@ class World:
         self.deliver()
         return claimed[0] if claimed else None
 
+    def take(self, job: str) -> ClaimedJob:
+        """Claim a job that is ready, so that it runs."""
+        claimed = self.claim(job)
+        assert claimed is not None, f"{job} is {self.state(job)}"
+        return claimed
+
     def record(self, claimed: ClaimedJob, ending: Ending = Ending.DONE, **words: Any) -> bool:
         """Record an outcome for a claim, and deliver the messages that follow. Return whether it was accepted."""
         outcome = Outcome(ending=ending, **words)

@@ -17,12 +17,13 @@ from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
 from sluice.broker.messages import Cancel, Execute, Executed, JobRound, Message, Pause, Resume, Submit, Tick
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
 from sluice.ledger.fixtures import TABLES
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery.invariants import breaches
-from tests.world import KeptLedger, World, taken_in
+from tests.world import LEASE_S, KeptLedger, World, taken_in
 
 T = TypeVar("T")
 #: Concurrent transaction of a race. It returns the messages that it would send, or another result.
@@ -207,8 +208,7 @@ class Acts:
 
     def run(self, name: str, ending: Ending = Ending.DONE) -> int:
         """Claim a job now and record its outcome, without judging it. Return its ID."""
-        claimed = self.world.claim(name)
-        assert claimed is not None
+        claimed = self.world.take(name)
         self.record(claimed, ending)(self.world.ledger)
         return claimed.id
 
@@ -268,6 +268,23 @@ def meet_and_finish(
         finish(meeting)
 
     meet(make, arrange_in_order, check, swapped=False, most=most)
+
+
+def finish_all_jobs(
+    world: World, *, tick_s: float = LEASE_S, before_each: Callable[[], None] = lambda: None
+) -> None:
+    """Run jobs until every requested job has ended, with a tick of ``tick_s`` seconds whenever no job is ready.
+
+    Jobs that are only expected may stay. ``before_each`` is called before each job runs.
+    """
+    for _ in range(20):
+        for name in sorted(world.ready()):
+            before_each()
+            world.finish(name)
+        if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
+            return
+        world.tick(after_s=tick_s)
+    raise AssertionError(world.states())
 
 
 def is_new(seen: set[object], world: World, *results: object) -> bool:

@@ -47,19 +47,19 @@ def _judge_and_cancel(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.failed), m.cancel(m.submission)
 
 
-def _tell_and_cancel(m: Meeting) -> tuple[Act, Act]:
+def _propagate_and_cancel(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.late), m.cancel(m.submission)
 
 
-def _tell_and_ask(m: Meeting) -> tuple[Act, Act]:
+def _propagate_and_plan(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.late), m.plan("a", "3-4@1")
 
 
-def _tell_and_run_again(m: Meeting) -> tuple[Act, Act]:
+def _propagate_and_rerun(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.late), m.plan("a", "3-4@1", rerun="downstream")
 
 
-def _judge_and_ask(m: Meeting) -> tuple[Act, Act]:
+def _judge_and_plan(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.failed), m.plan("a", "1-2@1")
 
 
@@ -67,7 +67,7 @@ def _judge_and_hurry_the_child(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.failed), m.plan("b", "1-4@1", policy={"priority": 9})
 
 
-def _tell_and_groom(m: Meeting) -> tuple[Act, Act]:
+def _propagate_and_groom(m: Meeting) -> tuple[Act, Act]:
     return m.handle(*m.late), m.groom()
 
 
@@ -75,12 +75,12 @@ ALIKE = [_two_judgements, _two_propagations]
 UNLIKE = [
     _two_parents_of_one_child,
     _judge_and_cancel,
-    _tell_and_cancel,
-    _tell_and_ask,
-    _tell_and_run_again,
-    _judge_and_ask,
+    _propagate_and_cancel,
+    _propagate_and_plan,
+    _propagate_and_rerun,
+    _judge_and_plan,
     _judge_and_hurry_the_child,
-    _tell_and_groom,
+    _propagate_and_groom,
 ]
 
 
@@ -98,7 +98,7 @@ def test_a_split_and_a_concurrent_operation_lose_and_repeat_no_id(
 @pytest.mark.parametrize(
     ("lock", "pair", "broken"),
     [
-        ("_HOLD_SUBMISSIONS", _tell_and_cancel, "is requested by a submission"),
+        ("_HOLD_SUBMISSIONS", _propagate_and_cancel, "is requested by a submission"),
         ("_HOLD_CHILDREN", _judge_and_hurry_the_child, "no job is more urgent"),
     ],
 )

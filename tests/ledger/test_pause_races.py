@@ -9,9 +9,8 @@ import pytest
 
 from sluice.broker.messages import Cancel
 from sluice.jobs.model.job import Ending
-from sluice.jobs.states import LIVE, State
 from sluice.ledger.limits import pauses as ledger_pausing
-from tests.ledger.races import Act, Acts, meet_and_finish
+from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 
 #: Upper limit of the number of statements of the handlers in these races.
 STATEMENTS_MAX = 60
@@ -34,9 +33,7 @@ class Meeting(Acts):
         self.world.apps("a -> c, b -> c, a -> d", max_fails=1)
         self.paused = self.world.submit("c")
         self.other = self.world.submit("b", push="wanted")
-        claimed = self.world.claim("a")
-        assert claimed is not None
-        self.claimed = claimed
+        self.claimed = self.world.take("a")
 
 
 def _pause_and_plan_its_job(m: Meeting) -> tuple[Act, Act]:
@@ -168,17 +165,11 @@ def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
 
 
 def _finish(meeting: Meeting) -> None:
-    """Resume all submissions and run jobs until nothing changes. Every requested job must end."""
+    """Resume all submissions and run jobs until every requested job has ended."""
     world = meeting.world
     for submission in (meeting.paused, meeting.other, meeting.later):
         world.resume(submission)
     world.record(meeting.claimed)
     for claimed in meeting.taken:
         world.record(claimed)
-    for _ in range(20):
-        for name in sorted(world.ready()):
-            world.finish(name)
-        if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
-            return
-        world.tick(after_s=11)
-    raise AssertionError(world.states())
+    finish_all_jobs(world, tick_s=11)

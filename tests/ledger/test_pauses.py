@@ -30,8 +30,7 @@ def test_a_ready_job_of_a_paused_submission_waits_and_resuming_releases_it(world
 def test_a_running_job_ends_during_a_pause_and_its_children_wait(world: World) -> None:
     world.apps("a -> b, a -> c")
     submission = world.submit("b")
-    claimed = world.claim("a")
-    assert claimed is not None
+    claimed = world.take("a")
     world.pause(submission)
     assert world.record(claimed)
     assert world.states() == {"a": State.SUCCEEDED, "b": State.WAITING, "c": State.WAITING}
@@ -42,8 +41,7 @@ def test_a_running_job_ends_during_a_pause_and_its_children_wait(world: World) -
 def test_a_child_that_is_pushed_during_a_pause_waits(world: World) -> None:
     world.apps("a -> b")
     submission = world.submit("a")
-    claimed = world.claim("a")
-    assert claimed is not None
+    claimed = world.take("a")
     world.pause(submission)
     world.record(claimed)
     assert world.states() == {"a": State.SUCCEEDED, "b": State.WAITING}
@@ -65,8 +63,7 @@ def test_an_alternative_that_is_requested_during_a_pause_is_never_ready(world: W
         }
     )
     submission = world.submit("c", push="wanted")
-    claimed = world.claim("a")
-    assert claimed is not None
+    claimed = world.take("a")
     world.pause(submission)
     world.offered.clear()
     world.record(claimed, Ending.ERROR)
@@ -85,8 +82,7 @@ def test_the_next_try_of_a_paused_job_waits(world: World) -> None:
     world.apps("a", max_fails=1, max_timeouts=1)
     submission = world.submit("a")
     for ending in (Ending.ERROR, Ending.TIMED_OUT, Ending.HANDED_BACK):
-        claimed = world.claim("a")
-        assert claimed is not None
+        claimed = world.take("a")
         world.pause(submission)
         assert world.record(claimed, ending)
         world.tick(after_s=1)
@@ -170,8 +166,7 @@ def test_a_paused_submission_can_be_cancelled_and_expires(world: World) -> None:
 def test_resuming_an_ended_submission_releases_the_jobs_that_it_pushed(world: World) -> None:
     world.apps("a -> c, b -> c")
     pushing = world.submit("a")
-    claimed = world.claim("a")
-    assert claimed is not None
+    claimed = world.take("a")
     world.pause(pushing)
     world.record(claimed)
     assert world.submission(pushing) is SubmissionState.SUCCEEDED
@@ -199,8 +194,7 @@ def test_the_halves_of_a_split_job_wait_during_a_pause(world: World) -> None:
     world.define({"c": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect"}})
     submission = world.submit("c", None, work_ids=[1, 2, 3, 4])
     (whole,) = world.states()
-    claimed = world.claim(whole)
-    assert claimed is not None
+    claimed = world.take(whole)
     world.pause(submission)
     world.record(claimed, Ending.ERROR, error="poison")
     assert sorted(world.states().values()) == [State.SPLIT, State.WAITING, State.WAITING]

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from sluice.jobs.model.job import Ending
-from sluice.jobs.states import DISPATCHED, LIVE, State
+from sluice.jobs.states import DISPATCHED
 from sluice.ledger.limits import pools
-from tests.ledger.races import Act, Acts, meet_and_finish
+from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 from tests.world import LEASE_S
 
 #: Upper limit of the number of statements of the handlers in these races.
@@ -31,9 +31,7 @@ class Meeting(Acts):
         self.world.apps("a -> d, b, c", concurrency=pool, max_fails=1, submitters_may_set=submitters)
         self.ids = {app: self.world.submit(app, push="wanted", id=app) for app in "abc"}
         self.world.submit("b", push="wanted", id="other")
-        claimed = self.world.claim("a")
-        assert claimed is not None
-        self.claimed = claimed
+        self.claimed = self.world.take("a")
         assert [self.world.field(app, "waiting_for_slot") for app in "abc"] == [False, False, True]
 
     def lose_the_lease(self) -> None:
@@ -204,7 +202,7 @@ def _hold_the_limit(meeting: Meeting) -> None:
 
 
 def _finish(meeting: Meeting) -> None:
-    """Resume all submissions and run jobs until nothing changes. Every requested job must end."""
+    """Resume all submissions and run jobs until every requested job has ended, within the limit of the pool."""
     world = meeting.world
     for submission in meeting.ids:
         world.resume(submission)
@@ -212,11 +210,4 @@ def _finish(meeting: Meeting) -> None:
     for claimed in (meeting.claimed, *meeting.taken):
         world.record(claimed)
     world.worker = world.hire()
-    for _ in range(20):
-        for name in sorted(world.ready()):
-            _hold_the_limit(meeting)
-            world.finish(name)
-        if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
-            return
-        world.tick(after_s=LEASE_S)
-    raise AssertionError(world.states())
+    finish_all_jobs(world, before_each=lambda: _hold_the_limit(meeting))

@@ -7,6 +7,7 @@ import pytest
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.ledger.lineages import (
     acknowledge,
     ask,
@@ -35,6 +36,14 @@ def _made(
     world.define(CHAIN)
     ask(world, app, first, last, **words)
     work_off(world)
+
+
+def _running(world: World) -> tuple[str, ClaimedJob]:
+    """Start a step of ``b`` for three days. Return its submission and its claim."""
+    world.define(CHAIN)
+    id_ = ask(world, "b", "2024-04-02", "2024-04-04")
+    work_off(world, only="a/")
+    return id_, take(world, "b/2024-04-02..2024-04-04")
 
 
 def _again(world: World) -> dict[str, int]:
@@ -111,10 +120,7 @@ def test_a_failure_during_rerun_downstream_leaves_the_rest_to_the_next_submissio
 
 
 def test_a_rerun_joins_a_running_step_and_makes_no_partition_twice(world: World) -> None:
-    world.define(CHAIN)
-    first = ask(world, "b", "2024-04-02", "2024-04-04")
-    work_off(world, only="a/")
-    claimed = take(world, "b/2024-04-02..2024-04-04")
+    first, claimed = _running(world)
     second = ask(world, "b", "2024-04-02", "2024-04-05", rerun="job")
     assert states(world, "b").keys() == {"b/2024-04-02..2024-04-04", "b/2024-04-05"}
     world.record(claimed)
@@ -124,10 +130,7 @@ def test_a_rerun_joins_a_running_step_and_makes_no_partition_twice(world: World)
 
 
 def test_a_rerun_takes_acknowledged_partitions_from_a_running_step(world: World) -> None:
-    world.define(CHAIN)
-    ask(world, "b", "2024-04-02", "2024-04-04")
-    work_off(world, only="a/")
-    claimed = take(world, "b/2024-04-02..2024-04-04")
+    _, claimed = _running(world)
     acknowledge(world, claimed, "2024-04-02")
     ask(world, "b", "2024-04-02", rerun="job")
     assert ready(world) == {"b/2024-04-02"}
@@ -143,10 +146,7 @@ def test_a_rerun_takes_acknowledged_partitions_from_a_running_step(world: World)
 def test_a_rerun_waits_for_a_running_step_that_has_acknowledged_all_its_partitions(
     world: World, ending: Ending
 ) -> None:
-    world.define(CHAIN)
-    first = ask(world, "b", "2024-04-02", "2024-04-04")
-    work_off(world, only="a/")
-    claimed = take(world, "b/2024-04-02..2024-04-04")
+    first, claimed = _running(world)
     acknowledge(world, claimed, *days("2024-04-02", "2024-04-04"))
     second = ask(world, "b", "2024-04-02", "2024-04-04", rerun="job")
     assert states(world)["b/2024-04-02..2024-04-04"] is State.RUNNING

@@ -13,9 +13,8 @@ from sluice.actors.groomer import ticks
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Cancel, Execute, Executed, JobRound, Message, Submit, Tick
 from sluice.jobs.model.job import Ending, Outcome
-from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
-from tests.ledger.races import at_each_statement, check_rules, is_new, race, world_for_a_race
+from tests.ledger.races import at_each_statement, check_rules, finish_all_jobs, is_new, race, world_for_a_race
 from tests.world import LEASE_S, taken_in
 
 #: Maximum number of statements of a handler here.
@@ -123,18 +122,12 @@ class Meeting:
 
 
 def finish(meeting: Meeting) -> None:
-    """Work until nothing moves, and check that every requested job ends. Jobs that are only expected may stay."""
+    """Run jobs until every requested job has ended. Jobs that are only expected may stay."""
     world = meeting.world
     for claimed in meeting.claims.values():
         world.record(claimed)
     world.worker = world.hire()
-    for _ in range(20):
-        for name in sorted(world.ready()):
-            world.finish(name)
-        if not set(world.states().values()) & (LIVE - {State.EXPECTED}):
-            return
-        world.tick(after_s=LEASE_S)
-    raise AssertionError(world.states())
+    finish_all_jobs(world)
 
 
 #: Function that prepares a meeting and returns its two acts.

@@ -84,23 +84,18 @@ def test_the_undo_of_an_aborted_flight_follows_its_retry_rule() -> None:
     assert air.called == "do a, undo a, undo a"
 
 
-def test_the_next_run_also_undoes_the_step_in_which_the_worker_died() -> None:
+@pytest.mark.parametrize(
+    ("during", "called"),
+    [("a", "do a, undo a"), ("b", "do a, do b, undo b, undo a")],
+)
+def test_the_next_run_also_undoes_the_step_in_which_the_worker_died(during: str, called: str) -> None:
     """The step after the last entry may have begun before the worker died."""
     air = Air("a b c")
-    air.scripts["do b"] = [air.crash]
+    air.scripts[f"do {during}"] = [air.crash]
     assert air.fly().how is FlightEnd.LOST
     air.journal.abort_reason = WHY
     assert air.fly().how is FlightEnd.UNDONE
-    assert air.called == "do a, do b, undo b, undo a"
-
-
-def test_an_aborted_flight_undoes_a_first_step_that_may_have_begun() -> None:
-    air = Air("a b")
-    air.scripts["do a"] = [air.crash]
-    assert air.fly().how is FlightEnd.LOST
-    air.journal.abort_reason = WHY
-    assert air.fly().how is FlightEnd.UNDONE
-    assert air.called == "do a, undo a"
+    assert air.called == called
 
 
 def test_an_abort_after_the_last_step_is_too_late_for_the_next_run() -> None:
