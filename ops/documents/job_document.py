@@ -1,64 +1,159 @@
 """JSON document of a job (docs: the JSON of ``sluice show``)."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
 
-from msgspec.structs import asdict
+from msgspec import UNSET, UnsetType
 
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.partitions import span_text
-from sluice.jobs.keys.work_ids import ids_of
-from sluice.jobs.model.history import Round, Transition, log_of, record_of
+from sluice.jobs.keys.work_ids import WorkId, ids_of
+from sluice.jobs.model.history import Entry, Round, Transition, log_of, record_of
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
-from sluice.ledger.reads.job_details import Child, Dossier, Half, JobRow
-from sluice.ops.documents import saga_document
+from sluice.ledger.reads.job_details import Child, Dossier, EntryCounts, Half, JobRow, Parent, Related
+from sluice.ops.documents import Document, saga_document
+from sluice.ops.documents.saga_document import FlightDocument
 
 
-def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> dict[str, Any]:
-    """Return the records of a job as plain data for JSON, a public contract. ``record`` and ``log`` need the whole
-    history. ``calendar``: of a partition job, if its definition is loaded."""
+class RoundAt(Document, frozen=True, kw_only=True):
+    running: datetime
+    executed: datetime | UnsetType = UNSET
+
+
+class RoundDocument(Document, frozen=True, kw_only=True):
+    """Claim of a job. A round that was handed back has several claims. ``output_bytes`` and ``stderr_bytes`` are the
+    bytes of available output, even if ``output`` and ``stderr`` are omitted here.
+    """
+
+    round: int
+    claim: int
+    worker: str
+    at: RoundAt
+    ending: str | None
+    took_s: float | None
+    code: str | None
+    digest: str | None
+    exit_code: int | None
+    output: str | None
+    output_blob: str | None
+    stderr: str | None
+    stderr_blob: str | None
+    output_bytes: int
+    stderr_bytes: int
+    error: str | None
+    error_after_commit: str | None
+    log: str | None
+
+
+class StepDocument(Document, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    at: datetime
+    source: str | None
+    target: str
+    by: str
+    round: int
+    note: str | None
+
+
+class WatchDocument(Document, frozen=True, kw_only=True):
+    """Monitoring of external work that no worker holds. ``to`` is ``poll`` for the next poll, or ``end`` for the next
+    attempt to end the work. ``at`` is the time of either, and ``external_status`` the last status that a poll returned.
+    """
+
+    to: Literal["poll", "end"]
+    every_s: float | None
+    at: datetime | None
+    external_status: str | None
+
+
+class JobDocument(Document, frozen=True, kw_only=True):
+    """Job. ``record`` and ``log`` are missing if the document does not have all rounds and the whole history.
+    ``counts`` is the number of all rounds, transitions and submissions, of which the document may have only the last.
+    """
+
+    app: str
+    key: str
+    state: State
+    paused: bool
+    pool: str | None
+    pool_limit: int | None
+    waiting_for_slot: bool
+    round: int
+    claim: int
+    fails: int
+    timeouts: int
+    losses: int
+    priority: int
+    not_before: datetime | None
+    end_before: datetime | None
+    uncollected: bool
+    archived_at: datetime | None
+    pruned_at: datetime | None
+    handle: JSON
+    watch: WatchDocument | None
+    kwargs: Mapping[str, JSON]
+    work_ids: Sequence[WorkId] | UnsetType = UNSET
+    span: tuple[str, str] | UnsetType = UNSET
+    done: Sequence[str] | UnsetType = UNSET
+    saga: FlightDocument | UnsetType = UNSET
+    counts: EntryCounts
+    submissions: Sequence[str]
+    rounds: Sequence[RoundDocument]
+    history: Sequence[StepDocument]
+    record: Mapping[str, Any] | UnsetType = UNSET
+    log: Sequence[str] | UnsetType = UNSET
+    parents: Sequence[Related]
+    children: Sequence[Related]
+    bisected_from: Related | None
+    compensated_by: Related | None
+    compensates: Related | None
+    halves: Sequence[Related]
+
+
+def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> JobDocument:
+    """Return the records of a job as a document. ``calendar``: of a partition job, if its definition is loaded."""
     job = found.job
-    return {
-        "app": job.app,
-        "key": job.key,
-        "state": job.state,
-        "paused": job.is_held_back,
-        "pool": job.pool and masked(job.pool),
-        "pool_limit": job.pool_limit,
-        "waiting_for_slot": job.waiting_for_slot,
-        "round": job.round,
-        "claim": job.claim,
-        "fails": job.fails,
-        "timeouts": job.timeouts,
-        "losses": job.losses,
-        "priority": job.priority,
-        "not_before": job.not_before,
-        "end_before": job.end_before,
-        "uncollected": job.is_uncollected,
-        "archived_at": job.archived_at,
-        "pruned_at": job.pruned_at,
-        "handle": masked_value(job.handle),
-        "watch": _watch(job),
-        "kwargs": masked_kwargs(job.kwargs or {}),
-        **({} if job.work_ids is None else {"work_ids": list(ids_of(job.work_ids))}),
-        **({} if job.span is None else {"span": job.span}),
-        **({} if job.span is None or calendar is None else {"done": done(found, calendar)}),
-        **({"saga": saga_document.as_document(found.flight, whole=False)} if is_saga else {}),
-        "counts": asdict(found.counts),
-        "submissions": found.submissions,
-        "rounds": [round_document(each) for each in found.rounds],
-        "history": [_step(each) for each in found.history],
-        **(_record(found) if found.is_told_whole else {}),
-        "parents": list(dict.fromkeys((each.app, each.key, each.state) for each in found.parents)),
-        "children": [_state_of(each) for each in found.children],
-        "bisected_from": found.bisected_from and _state_of(found.bisected_from),
-        "compensated_by": job.compensated_by and [*job.compensated_by],
-        "compensates": job.compensates and [*job.compensates],
-        "halves": [_state_of(each) for each in found.halves],
-    }
-
-
-def _state_of(each: Child | Half) -> list[str]:
-    return [each.app, each.key, each.state]
+    return JobDocument(
+        app=job.app,
+        key=job.key,
+        state=job.state,
+        paused=job.is_held_back,
+        pool=job.pool and masked(job.pool),
+        pool_limit=job.pool_limit,
+        waiting_for_slot=job.waiting_for_slot,
+        round=job.round,
+        claim=job.claim,
+        fails=job.fails,
+        timeouts=job.timeouts,
+        losses=job.losses,
+        priority=job.priority,
+        not_before=job.not_before,
+        end_before=job.end_before,
+        uncollected=job.is_uncollected,
+        archived_at=job.archived_at,
+        pruned_at=job.pruned_at,
+        handle=masked_value(job.handle),
+        watch=_watch(job),
+        kwargs=masked_kwargs(job.kwargs or {}),
+        work_ids=UNSET if job.work_ids is None else list(ids_of(job.work_ids)),
+        span=job.span or UNSET,
+        done=done(found, calendar) if job.span and calendar else UNSET,
+        saga=saga_document.as_document(found.flight, whole=False) if is_saga else UNSET,
+        counts=found.counts,
+        submissions=found.submissions,
+        rounds=[round_document(each) for each in found.rounds],
+        history=[_step(each) for each in found.history],
+        record=_record(found) if found.is_told_whole else UNSET,
+        log=log(found) if found.is_told_whole else UNSET,
+        parents=_related(found.parents),
+        children=_related(found.children),
+        bisected_from=_related([found.bisected_from])[0] if found.bisected_from else None,
+        compensated_by=job.compensated_by,
+        compensates=job.compensates,
+        halves=_related(found.halves),
+    )
 
 
 def done(found: Dossier, calendar: Calendar) -> list[str]:
@@ -66,57 +161,62 @@ def done(found: Dossier, calendar: Calendar) -> list[str]:
     return [span_text(calendar, span) for span in found.done]
 
 
-def round_document(each: Round) -> dict[str, Any]:
+def log(found: Dossier) -> tuple[str, ...]:
+    """Return the state changes of the job as lines of text."""
+    return log_of(found.job.name, found.history, found.rounds, archived_at=found.job.archived_at)
+
+
+def round_document(each: Round) -> RoundDocument:
     """Return one claim of the job. A round that was handed back has several."""
-    at = {"running": each.running_at} | ({"executed": each.executed_at} if each.executed_at else {})
-    return {
-        "round": each.round,
-        "claim": each.claim,
-        "worker": each.worker,
-        "at": at,
-        "ending": each.ending,
-        "took_s": each.took_s,
-        "code": each.code,
-        "digest": each.digest,
-        "exit_code": each.exit_code,
-        "output": each.output,
-        "output_blob": each.output_blob,
-        "stderr": each.stderr,
-        "stderr_blob": each.stderr_blob,
-        "output_bytes": each.output_bytes,
-        "stderr_bytes": each.stderr_bytes,
-        "error": each.error,
-        "error_after_commit": each.error_after_commit,
-        "log": each.log,
-    }
+    return RoundDocument(
+        round=each.round,
+        claim=each.claim,
+        worker=each.worker,
+        at=RoundAt(running=each.running_at, executed=each.executed_at or UNSET),
+        ending=each.ending,
+        took_s=each.took_s,
+        code=each.code,
+        digest=each.digest,
+        exit_code=each.exit_code,
+        output=each.output,
+        output_blob=each.output_blob,
+        stderr=each.stderr,
+        stderr_blob=each.stderr_blob,
+        output_bytes=each.output_bytes,
+        stderr_bytes=each.stderr_bytes,
+        error=each.error,
+        error_after_commit=each.error_after_commit,
+        log=each.log,
+    )
 
 
-def _record(found: Dossier) -> dict[str, Any]:
-    job = found.job
-    return {
-        "record": dict(record_of(found.history, found.rounds, archived_at=job.archived_at)),
-        "log": log_of(job.name, found.history, found.rounds, archived_at=job.archived_at),
-    }
+def _record(found: Dossier) -> dict[str, Entry]:
+    return dict(record_of(found.history, found.rounds, archived_at=found.job.archived_at))
 
 
-def _step(each: Transition) -> dict[str, Any]:
-    return {
-        "at": each.at,
-        "from": None if each.source == "-" else each.source,
-        "to": each.target,
-        "by": each.by,
-        "round": each.round,
-        "note": each.note or each.verb,
-    }
+def _related(jobs: Iterable[Parent | Child | Half]) -> list[Related]:
+    """Return each job once. A job may be a parent by several dependency groups."""
+    return list(dict.fromkeys(Related(each.app, each.key, each.state) for each in jobs))
 
 
-def _watch(job: JobRow) -> dict[str, Any] | None:
+def _step(each: Transition) -> StepDocument:
+    return StepDocument(
+        at=each.at,
+        source=None if each.source == "-" else each.source,
+        target=each.target,
+        by=each.by,
+        round=each.round,
+        note=each.note or each.verb,
+    )
+
+
+def _watch(job: JobRow) -> WatchDocument | None:
     """Return how external work without a worker is polled or ended, and when. None if the job has no such work."""
     if not job.is_left and not job.is_to_be_ended:
         return None
-    return {
-        "to": "poll" if job.is_left else "end",
-        "every_s": job.poll_interval_s if job.is_left else None,
-        "at": job.next_poll_at,
-        "external_status": job.external_status,
-    }
+    return WatchDocument(
+        to="poll" if job.is_left else "end",
+        every_s=job.poll_interval_s if job.is_left else None,
+        at=job.next_poll_at,
+        external_status=job.external_status,
+    )

@@ -1,97 +1,187 @@
 """JSON document of a saga's flight: ``saga`` in the JSON of ``sluice show`` and ``sluice saga show``."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal
 
-from msgspec.structs import asdict
+from msgspec import UNSET, UnsetType
 
-from sluice.jobs.sagas.journal import Failure
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.sagas.journal import Direction, EntryResult, Failure
+from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import Dossier
-from sluice.ledger.reads.saga_details import FlightRecord, JournalLine, SentEvent
+from sluice.ledger.reads.saga_details import EarlierFlight, FlightRecord, JournalLine, SentEvent, StepProgress
+from sluice.ops.documents import Document
 
 
-def as_document(flight: FlightRecord, *, whole: bool) -> Mapping[str, Any]:
-    """Return the flight as plain data for JSON. The field names are a public contract. ``step``, ``name`` and
-    ``result`` belong to the last journal entry. ``direction`` is the direction in which the flight goes on. With
-    ``whole``, failures include their tracebacks.
+class FailureDocument(Document, frozen=True, kw_only=True):
+    step: str
+    type: str
+    message: str
+    traceback: str | UnsetType = UNSET
+
+
+class WaitDocument(Document, frozen=True, kw_only=True):
+    event: str | None
+    since: datetime
+    until: datetime | None
+    otherwise: Literal["undo", "go_on"]
+
+
+class EventDocument(Document, frozen=True, kw_only=True):
+    id: int
+    name: str | None
+    payload: JSON
+    by: str | None
+    at: datetime
+    taken_by: int | None
+
+
+class EntryDocument(Document, frozen=True, kw_only=True):
+    seq: int
+    at: datetime
+    claim: int
+    step: int
+    name: str
+    direction: Direction
+    result: EntryResult
+    awaits: str | None
+    event: int | None
+    failure: FailureDocument | None
+    note: str | None
+
+
+class EarlierDocument(Document, frozen=True, kw_only=True):
+    number: int
+    entries: int
+    began_at: datetime
+    ended_at: datetime
+    failure: FailureDocument | None
+
+
+class FlightDocument(Document, frozen=True, kw_only=True):
+    """Flight of a saga. ``step``, ``name`` and ``result`` belong to the last journal entry. ``direction`` is the
+    direction in which the flight goes on.
     """
+
+    flight: int
+    saga_open: bool
+    direction: Literal["do", "undo"]
+    step: int | None
+    steps: int | None
+    name: str | None
+    result: EntryResult | None
+    waits_for: WaitDocument | None
+    working: Mapping[str, JSON]
+    meters: Sequence[StepProgress]
+    abort_reason: str | None
+    crashes: int
+    failure: FailureDocument | None
+    trouble: FailureDocument | None
+    events: Sequence[EventDocument]
+    journal: Sequence[EntryDocument]
+    earlier: Sequence[EarlierDocument]
+
+
+class SagaDocument(Document, frozen=True, kw_only=True):
+    app: str
+    key: str
+    state: State
+    pruned_at: datetime | UnsetType = UNSET
+    saga: FlightDocument
+
+
+def as_document(flight: FlightRecord, *, whole: bool) -> FlightDocument:
+    """Return the flight as a document. With ``whole``, failures include their tracebacks."""
     last = flight.last
-    return {
-        "flight": flight.number,
-        "saga_open": flight.saga_open,
-        "direction": "undo" if flight.undoing else "do",
-        "step": last and last.step,
-        "steps": last and last.steps,
-        "name": last and last.name,
-        "result": last and last.result,
-        "waits_for": _wait(flight),
-        "working": masked_kwargs(flight.working),
-        "meters": [asdict(each) for each in flight.meters],
-        "abort_reason": flight.abort_reason,
-        "crashes": flight.crashes,
-        "failure": _failure(flight.failure, whole=whole),
-        "trouble": _failure(flight.failed_undo.failure, whole=whole) if flight.failed_undo else None,
-        "events": [_said(each) for each in flight.events],
-        "journal": [_entry(each, whole=whole) for each in flight.lines],
-        "earlier": [
-            asdict(each) | {"failure": _failure(each.failure, whole=whole)} for each in flight.earlier
-        ],
-    }
+    return FlightDocument(
+        flight=flight.number,
+        saga_open=flight.saga_open,
+        direction="undo" if flight.undoing else "do",
+        step=last.step if last else None,
+        steps=last.steps if last else None,
+        name=last.name if last else None,
+        result=last.result if last else None,
+        waits_for=_wait(flight),
+        working=masked_kwargs(flight.working),
+        meters=flight.meters,
+        abort_reason=flight.abort_reason,
+        crashes=flight.crashes,
+        failure=_failure(flight.failure, whole=whole),
+        trouble=_failure(flight.failed_undo.failure, whole=whole) if flight.failed_undo else None,
+        events=[_event(each) for each in flight.events],
+        journal=[_entry(each, whole=whole) for each in flight.lines],
+        earlier=[_earlier(each, whole=whole) for each in flight.earlier],
+    )
 
 
-def whole_document(found: Dossier) -> dict[str, Any]:
+def whole_document(found: Dossier) -> SagaDocument:
     """Return a saga with all details (docs: the JSON of ``sluice saga show``)."""
     job = found.job
-    return {
-        "app": job.app,
-        "key": job.key,
-        "state": job.state,
-        **({"pruned_at": job.pruned_at} if job.pruned_at else {}),
-        "saga": as_document(found.flight, whole=True),
-    }
+    return SagaDocument(
+        app=job.app,
+        key=job.key,
+        state=job.state,
+        pruned_at=job.pruned_at or UNSET,
+        saga=as_document(found.flight, whole=True),
+    )
 
 
-def _wait(flight: FlightRecord) -> Mapping[str, Any] | None:
+def _wait(flight: FlightRecord) -> WaitDocument | None:
     if flight.wait is None or flight.wait.awaits is None:
         return None
-    return {
-        "event": flight.wait.awaits.event,
-        "since": flight.wait.at,
-        "until": flight.until,
-        "otherwise": flight.wait.awaits.otherwise,
-    }
+    return WaitDocument(
+        event=flight.wait.awaits.event,
+        since=flight.wait.at,
+        until=flight.until,
+        otherwise=flight.wait.awaits.otherwise,
+    )
 
 
-def _said(each: SentEvent) -> Mapping[str, Any]:
-    return {
-        "id": each.id,
-        "name": each.name,
-        "payload": masked_value(each.payload),
-        "by": each.by,
-        "at": each.at,
-        "taken_by": each.taken_by,
-    }
+def _event(each: SentEvent) -> EventDocument:
+    return EventDocument(
+        id=each.id,
+        name=each.name,
+        payload=masked_value(each.payload),
+        by=each.by,
+        at=each.at,
+        taken_by=each.taken_by,
+    )
 
 
-def _entry(each: JournalLine, *, whole: bool) -> Mapping[str, Any]:
-    return {
-        "seq": each.seq,
-        "at": each.at,
-        "claim": each.claim,
-        "step": each.step,
-        "name": each.name,
-        "direction": each.direction,
-        "result": each.result,
-        "awaits": each.awaits.event if each.awaits else None,
-        "event": each.event,
-        "failure": _failure(each.failure, whole=whole),
-        "note": each.note,
-    }
+def _entry(each: JournalLine, *, whole: bool) -> EntryDocument:
+    return EntryDocument(
+        seq=each.seq,
+        at=each.at,
+        claim=each.claim,
+        step=each.step,
+        name=each.name,
+        direction=each.direction,
+        result=each.result,
+        awaits=each.awaits.event if each.awaits else None,
+        event=each.event,
+        failure=_failure(each.failure, whole=whole),
+        note=each.note,
+    )
 
 
-def _failure(failure: Failure | None, *, whole: bool) -> Mapping[str, str] | None:
+def _earlier(each: EarlierFlight, *, whole: bool) -> EarlierDocument:
+    return EarlierDocument(
+        number=each.number,
+        entries=each.entries,
+        began_at=each.began_at,
+        ended_at=each.ended_at,
+        failure=_failure(each.failure, whole=whole),
+    )
+
+
+def _failure(failure: Failure | None, *, whole: bool) -> FailureDocument | None:
     if failure is None:
         return None
-    told = {"step": failure.step, "type": failure.type, "message": failure.message}
-    return told | ({"traceback": failure.traceback} if whole else {})
+    return FailureDocument(
+        step=failure.step,
+        type=failure.type,
+        message=failure.message,
+        traceback=failure.traceback if whole else UNSET,
+    )

@@ -49,4 +49,4 @@ def test_show_has_the_number_of_lost_workers() -> None:
     assert list(facts(flight, State.WAITING))[1:] == [
         "it has lost 2 workers there, one after the other, so it pauses before it continues"
     ]
-    assert as_document(flight, whole=True)["crashes"] == 2
+    assert as_document(flight, whole=True).crashes == 2

@@ -1,10 +1,9 @@
 """One job: its details, the reason for its state, its upstream and downstream jobs, and the output of its rounds."""
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from datetime import datetime
 from itertools import chain
-from typing import Any
 
 from msgspec import Struct
 
@@ -15,10 +14,10 @@ from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import ReadLimits
 from sluice.ops.console.calls.apps import DrawnNeed, need_of
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.documents import JobDocument, SagaDocument
 from sluice.ops.console.http_message import TEXT_TYPE, Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route
-from sluice.ops.documents.saga_document import whole_document
+from sluice.ops.documents.job_document import JobDocument
+from sluice.ops.documents.saga_document import SagaDocument, whole_document
 from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.layout.numbers import Frame, Placed, laid
 from sluice.ops.operations.job_records import dossier_of, round_of
@@ -71,7 +70,7 @@ class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     download: str | None = None
 
 
-def job(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+def job(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> JobDocument:
     app, key = asked.words
     return document_of(console.context, dossier_of(console.context, console.installation, app, key, BOUNDS))
 
@@ -81,7 +80,7 @@ def why(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters
     return reasons(console.context, console.installation, app, key)[0]
 
 
-def saga(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+def saga(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> SagaDocument:
     app, key = asked.words
     return whole_document(saga_of(console.context, console.installation, app, key, _FLIGHT_ALONE))
 

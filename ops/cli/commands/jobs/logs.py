@@ -13,14 +13,14 @@ from itertools import chain
 from sluice.actors.assembly import blobs
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.history import Round, log_of
+from sluice.jobs.model.history import Round
 from sluice.jobs.states import TERMINAL
 from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Verbatim
 from sluice.ops.cli.parser import job_options
-from sluice.ops.documents.job_document import round_document
+from sluice.ops.documents.job_document import log, round_document
 from sluice.ops.documents.removed_history import removed
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
@@ -50,7 +50,7 @@ def run(context: CommandContext, options: Options) -> int:
         return _follow(context, options)
     found = dossier_of(context, Installation(context), options.app, options.key)
     if options.course:
-        lines = _course(found)
+        lines = log(found)
         context.output.answer({**_job(found), "log": lines}, *map(Paragraph, lines))
         _note_removed(context, found)
         return DONE
@@ -82,7 +82,7 @@ def _follow(context: CommandContext, options: Options) -> int:
 
 def _tell_steps(context: CommandContext, found: Dossier, told: int) -> int:
     """Show the state changes that were not shown yet. Return how many have been shown by now."""
-    lines = _course(found)
+    lines = log(found)
     for line in lines[told:]:
         context.output.stream({"log": line}, Paragraph(line))
     return len(lines)
@@ -95,11 +95,6 @@ def _tell_rounds(context: CommandContext, found: Dossier, told: int, *, number: 
         context.output.stream(round_document(each))
         _show(context, each)
     return len(rounds)
-
-
-def _course(found: Dossier) -> tuple[str, ...]:
-    job = found.job
-    return log_of(job.name, found.history, found.rounds, archived_at=job.archived_at)
 
 
 def _note_removed(context: CommandContext, found: Dossier) -> None:
