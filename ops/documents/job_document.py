@@ -115,25 +115,11 @@ class JobDocument(Document, frozen=True, kw_only=True):
 def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> JobDocument:
     """Return the records of a job as a document. ``calendar``: of a partition job, if its definition is loaded."""
     job = found.job
-    return JobDocument(
-        app=job.app,
-        key=job.key,
-        state=job.state,
+    return JobDocument.of(
+        job,
         paused=job.is_held_back,
         pool=job.pool and masked(job.pool),
-        pool_limit=job.pool_limit,
-        waiting_for_slot=job.waiting_for_slot,
-        round=job.round,
-        claim=job.claim,
-        fails=job.fails,
-        timeouts=job.timeouts,
-        losses=job.losses,
-        priority=job.priority,
-        not_before=job.not_before,
-        end_before=job.end_before,
         uncollected=job.is_uncollected,
-        archived_at=job.archived_at,
-        pruned_at=job.pruned_at,
         handle=masked_value(job.handle),
         watch=_watch(job),
         kwargs=masked_kwargs(job.kwargs or {}),
@@ -150,8 +136,6 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         parents=_related(found.parents),
         children=_related(found.children),
         bisected_from=_related([found.bisected_from])[0] if found.bisected_from else None,
-        compensated_by=job.compensated_by,
-        compensates=job.compensates,
         halves=_related(found.halves),
     )
 
@@ -168,26 +152,7 @@ def log(found: Dossier) -> tuple[str, ...]:
 
 def round_document(each: Round) -> RoundDocument:
     """Return one claim of the job. A round that was handed back has several."""
-    return RoundDocument(
-        round=each.round,
-        claim=each.claim,
-        worker=each.worker,
-        at=RoundAt(running=each.running_at, executed=each.executed_at or UNSET),
-        ending=each.ending,
-        took_s=each.took_s,
-        code=each.code,
-        digest=each.digest,
-        exit_code=each.exit_code,
-        output=each.output,
-        output_blob=each.output_blob,
-        stderr=each.stderr,
-        stderr_blob=each.stderr_blob,
-        output_bytes=each.output_bytes,
-        stderr_bytes=each.stderr_bytes,
-        error=each.error,
-        error_after_commit=each.error_after_commit,
-        log=each.log,
-    )
+    return RoundDocument.of(each, at=RoundAt(running=each.running_at, executed=each.executed_at or UNSET))
 
 
 def _record(found: Dossier) -> dict[str, Entry]:
@@ -200,14 +165,8 @@ def _related(jobs: Iterable[Parent | Child | Half]) -> list[Related]:
 
 
 def _step(each: Transition) -> StepDocument:
-    return StepDocument(
-        at=each.at,
-        source=None if each.source == "-" else each.source,
-        target=each.target,
-        by=each.by,
-        round=each.round,
-        note=each.note or each.verb,
-    )
+    source = None if each.source == "-" else each.source
+    return StepDocument.of(each, source=source, note=each.note or each.verb)
 
 
 def _watch(job: JobRow) -> WatchDocument | None:

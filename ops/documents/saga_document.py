@@ -11,7 +11,7 @@ from sluice.jobs.sagas.journal import Direction, EntryResult, Failure
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import Dossier
-from sluice.ledger.reads.saga_details import EarlierFlight, FlightRecord, JournalLine, SentEvent, StepProgress
+from sluice.ledger.reads.saga_details import FlightRecord, JournalLine, StepProgress
 from sluice.ops.documents import Document
 
 
@@ -110,22 +110,18 @@ def as_document(flight: FlightRecord, *, whole: bool) -> FlightDocument:
         crashes=flight.crashes,
         failure=_failure(flight.failure, whole=whole),
         trouble=_failure(flight.failed_undo.failure, whole=whole) if flight.failed_undo else None,
-        events=[_event(each) for each in flight.events],
+        events=[EventDocument.of(each, payload=masked_value(each.payload)) for each in flight.events],
         journal=[_entry(each, whole=whole) for each in flight.lines],
-        earlier=[_earlier(each, whole=whole) for each in flight.earlier],
+        earlier=[
+            EarlierDocument.of(each, failure=_failure(each.failure, whole=whole)) for each in flight.earlier
+        ],
     )
 
 
 def whole_document(found: Dossier) -> SagaDocument:
     """Return a saga with all details (docs: the JSON of ``sluice saga show``)."""
     job = found.job
-    return SagaDocument(
-        app=job.app,
-        key=job.key,
-        state=job.state,
-        pruned_at=job.pruned_at or UNSET,
-        saga=as_document(found.flight, whole=True),
-    )
+    return SagaDocument.of(job, pruned_at=job.pruned_at or UNSET, saga=as_document(found.flight, whole=True))
 
 
 def _wait(flight: FlightRecord) -> WaitDocument | None:
@@ -139,49 +135,12 @@ def _wait(flight: FlightRecord) -> WaitDocument | None:
     )
 
 
-def _event(each: SentEvent) -> EventDocument:
-    return EventDocument(
-        id=each.id,
-        name=each.name,
-        payload=masked_value(each.payload),
-        by=each.by,
-        at=each.at,
-        taken_by=each.taken_by,
-    )
-
-
 def _entry(each: JournalLine, *, whole: bool) -> EntryDocument:
-    return EntryDocument(
-        seq=each.seq,
-        at=each.at,
-        claim=each.claim,
-        step=each.step,
-        name=each.name,
-        direction=each.direction,
-        result=each.result,
-        awaits=each.awaits.event if each.awaits else None,
-        event=each.event,
-        failure=_failure(each.failure, whole=whole),
-        note=each.note,
-    )
-
-
-def _earlier(each: EarlierFlight, *, whole: bool) -> EarlierDocument:
-    return EarlierDocument(
-        number=each.number,
-        entries=each.entries,
-        began_at=each.began_at,
-        ended_at=each.ended_at,
-        failure=_failure(each.failure, whole=whole),
-    )
+    awaits = each.awaits.event if each.awaits else None
+    return EntryDocument.of(each, awaits=awaits, failure=_failure(each.failure, whole=whole))
 
 
 def _failure(failure: Failure | None, *, whole: bool) -> FailureDocument | None:
     if failure is None:
         return None
-    return FailureDocument(
-        step=failure.step,
-        type=failure.type,
-        message=failure.message,
-        traceback=failure.traceback if whole else UNSET,
-    )
+    return FailureDocument.of(failure, traceback=failure.traceback if whole else UNSET)
