@@ -105,9 +105,9 @@ class WorkerRow(Struct, frozen=True):
     lease_until: datetime
     alive: bool
     running: int
-    definitions: str | None = None
-    definitions_at: datetime | None = None
-    definitions_problem: str | None = None
+    definitions: str | None
+    definitions_at: datetime | None
+    definitions_problem: str | None
 
 
 class RunningJob(Struct, frozen=True):

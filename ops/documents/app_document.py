@@ -1,51 +1,142 @@
-"""JSON document of an app, with its partitioning.
+"""JSON document of an app (docs: the JSON of ``sluice apps show``)."""
 
-It is the JSON of ``sluice apps show``, which the documentation describes. ``partitioning_document`` is ``partitions``
-in it.
-"""
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import asdict
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.sources.functions import path_of
-from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.calendar import Unit
 from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.identifiers import Values
 from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.program import Program
+from sluice.jobs.model.submission import JSON
+from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.programs.source import masked_source
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.text.redaction import masked, masked_kwargs
+from sluice.ops.documents import Document
 
 #: Maximum number of values of an identifier in the document. Of more values, only the first and the last are included.
 VALUES_MAX = 12
 
 
-def as_document(catalogue: Catalogue, app: App) -> dict[str, object]:
-    return {
-        "app": app.name,
-        "job_type": app.job_type,
-        "job_id": app.template.text if app.is_keyed_by_template else None,
-        "identifiers": {name: str(app.kind(name)) for name in app.template.names}
+class ParentAlternative(Document, frozen=True, kw_only=True):
+    group: str
+    apps: Sequence[str]
+
+
+class ChunkDependency(Document, frozen=True, kw_only=True):
+    job_type: str
+    max_lag_s: float
+    custom_kwargs: Mapping[str, JSON]
+    allow_missing_work_ids: bool
+    unique: bool
+
+
+class ChunksDocument(Document, frozen=True, kw_only=True):
+    """Chunking under its option names in the definition. Functions are import paths."""
+
+    chunk_size: int
+    dependencies: Sequence[ChunkDependency]
+    select_work: str | None
+    default_work_ids: str | None
+    freshness_by: Sequence[str]
+    allow_multiple_jobs: bool
+    data_sources: Sequence[str]
+    data_sinks: Sequence[str]
+
+
+class InputPartition(Document, frozen=True, kw_only=True):
+    unit: Unit
+    format: str
+
+
+class OutputPartition(InputPartition, frozen=True, kw_only=True):
+    first: str | None
+
+
+class TableNeed(Document, frozen=True, kw_only=True):
+    """Table that an app reads. The cut-offs are the first and the last partition that is read."""
+
+    table: str
+    app: str | None
+    partition: InputPartition
+    start_offset: int | str | None
+    end_offset: int | str
+    start_cutoff: str | None
+    end_cutoff: str | None
+    cumulative: bool
+
+
+class PartitionsDocument(Document, frozen=True, kw_only=True):
+    """Partitioning under its option names in the definition, written in full."""
+
+    output_table: str
+    partition: OutputPartition
+    step_size: int
+    table_dependencies: Sequence[TableNeed]
+    modes: Mapping[str, Mapping[str, JSON]]
+
+
+class SagaOptions(Document, frozen=True, kw_only=True):
+    """Saga under its option names in the definition. Objects are import paths."""
+
+    context: str | None
+    hooks: Sequence[str]
+
+
+class AppDocument(Document, frozen=True, kw_only=True):
+    """App as it is defined. ``policy`` and ``program`` have the options of the definitions."""
+
+    app: str
+    job_type: str
+    job_id: str | None
+    identifiers: Mapping[str, str]
+    autofill_values: Mapping[str, Sequence[Any]]
+    chunks: ChunksDocument | None
+    partitions: PartitionsDocument | None
+    parents: Sequence[ParentAlternative]
+    children: Sequence[str]
+    policy: Mapping[str, JSON]
+    breaker: Breaker | None
+    retry_budget: RetryBudget | None
+    runs: str | None
+    program: Mapping[str, str] | None
+    saga: SagaOptions | None
+    origin: str
+    digest: str
+    version: str | None
+
+
+def as_document(catalogue: Catalogue, app: App) -> AppDocument:
+    return AppDocument(
+        app=app.name,
+        job_type=app.job_type,
+        job_id=app.template.text if app.is_keyed_by_template else None,
+        identifiers={name: str(app.kind(name)) for name in app.template.names}
         if app.is_keyed_by_template
         else {},
-        "autofill_values": {name: values_of(values) for name, values in app.autofill.items()},
-        "chunks": app.chunking and _of_chunks(app.chunking),
-        "partitions": app.partitioning and partitioning_document(app.partitioning),
-        "parents": [{"group": name, "apps": apps} for name, apps in parents_of(app).items()],
-        "children": children_of(catalogue, app),
-        "policy": policy_document(app.policy),
-        "breaker": app.breaker and asdict(app.breaker),
-        "retry_budget": app.retry_budget and asdict(app.retry_budget),
-        "runs": runs_of(app),
-        "program": app.program and program_document(app.program),
-        "saga": app.saga and _of_saga(app.saga),
-        "origin": app.origin,
-        "digest": app.digest,
-        "version": app.version or None,
-    }
+        autofill_values={name: values_of(values) for name, values in app.autofill.items()},
+        chunks=_of_chunks(app.chunking) if app.chunking else None,
+        partitions=_of_partitions(app.partitioning) if app.partitioning else None,
+        parents=[ParentAlternative(group=name, apps=apps) for name, apps in parents_of(app).items()],
+        children=children_of(catalogue, app),
+        policy=policy_document(app.policy),
+        breaker=app.breaker,
+        retry_budget=app.retry_budget,
+        runs=runs_of(app),
+        program=program_document(app.program) if app.program else None,
+        saga=_of_saga(app.saga) if app.saga else None,
+        origin=app.origin,
+        digest=app.digest,
+        version=app.version or None,
+    )
 
 
 def parents_of(app: App) -> dict[str, list[str]]:
@@ -93,66 +184,59 @@ def program_document(program: Program) -> dict[str, str]:
     return {word: masked_source(text) if word == "source" else masked(text) for word, text in program.stated}
 
 
-def _of_chunks(chunking: Chunking) -> dict[str, object]:
-    """Return the chunking under its option names in the definition. Functions are import paths."""
-    return {
-        "chunk_size": chunking.size,
-        "dependencies": [
-            {
-                "job_type": each.app,
-                "max_lag_s": each.lag_s_max,
-                "custom_kwargs": masked_kwargs(each.kwargs),
-                "allow_missing_work_ids": each.any_ids,
-                "unique": each.unique,
-            }
+def _of_chunks(chunking: Chunking) -> ChunksDocument:
+    return ChunksDocument(
+        chunk_size=chunking.size,
+        dependencies=[
+            ChunkDependency(
+                job_type=each.app,
+                max_lag_s=each.lag_s_max,
+                custom_kwargs=masked_kwargs(each.kwargs),
+                allow_missing_work_ids=each.any_ids,
+                unique=each.unique,
+            )
             for each in chunking.dependencies
         ],
-        "select_work": chunking.select_path,
-        "default_work_ids": chunking.default_ids_path,
-        "freshness_by": chunking.freshness_by,
-        "allow_multiple_jobs": chunking.allow_multiple_jobs,
-        "data_sources": chunking.data_sources,
-        "data_sinks": chunking.data_sinks,
-    }
+        select_work=chunking.select_path,
+        default_work_ids=chunking.default_ids_path,
+        freshness_by=chunking.freshness_by,
+        allow_multiple_jobs=chunking.allow_multiple_jobs,
+        data_sources=chunking.data_sources,
+        data_sinks=chunking.data_sinks,
+    )
 
 
-def _of_saga(saga: Saga) -> dict[str, object]:
-    """Return the saga under its option names in the definition. Objects are import paths."""
-    return {
-        "context": saga.context and path_of(saga.context),
-        "hooks": [path_of(hook) for hook in saga.hooks],
-    }
+def _of_saga(saga: Saga) -> SagaOptions:
+    return SagaOptions(
+        context=path_of(saga.context) if saga.context else None, hooks=[path_of(hook) for hook in saga.hooks]
+    )
 
 
-def partitioning_document(partitioning: Partitioning) -> dict[str, object]:
-    """Return the partitioning under its option names in the definition, written in full. The cut-offs are the first and
-    the last partition that is read.
-    """
-    first = partitioning.first
-    return {
-        "output_table": partitioning.table,
-        "partition": _calendar(partitioning.calendar)
-        | {"first": None if first is None else partitioning.calendar.write(first)},
-        "step_size": partitioning.step_size,
-        "table_dependencies": [
-            {
-                "table": each.table,
-                "app": each.producer,
-                "partition": _calendar(each.calendar),
-                "start_offset": None if each.start_offset is None else _written(each.start_offset),
-                "end_offset": _written(each.end_offset),
-                "start_cutoff": first_read(each),
-                "end_cutoff": last_read(each),
-                "cumulative": each.cumulative,
-            }
+def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
+    calendar, first = partitioning.calendar, partitioning.first
+    return PartitionsDocument(
+        output_table=partitioning.table,
+        partition=OutputPartition(
+            unit=calendar.unit,
+            format=calendar.pattern,
+            first=None if first is None else calendar.write(first),
+        ),
+        step_size=partitioning.step_size,
+        table_dependencies=[
+            TableNeed(
+                table=each.table,
+                app=each.producer,
+                partition=InputPartition(unit=each.calendar.unit, format=each.calendar.pattern),
+                start_offset=None if each.start_offset is None else _written(each.start_offset),
+                end_offset=_written(each.end_offset),
+                start_cutoff=first_read(each),
+                end_cutoff=last_read(each),
+                cumulative=each.cumulative,
+            )
             for each in partitioning.dependencies
         ],
-        "modes": partitioning.modes,
-    }
-
-
-def _calendar(calendar: Calendar) -> dict[str, object]:
-    return {"unit": calendar.unit, "format": calendar.pattern}
+        modes=partitioning.modes,
+    )
 
 
 def _written(offset: Offset) -> int | str:

@@ -1,7 +1,7 @@
 """The description of the console's calls, and random requests by HTTP that check it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
@@ -12,6 +12,7 @@ from schemathesis import GenerationMode, checks
 from schemathesis.specs.openapi import checks as of_openapi
 
 from sluice.ops.console.calls.routes import ROUTES
+from sluice.ops.console.http_message import Response
 from tests.ops.caller import Caller, console
 from tests.ops.orders import drained, fatal, waiting
 from tests.ops.typist import Typist
@@ -84,6 +85,12 @@ def test_each_call_is_described(description: Any) -> None:
         each["summary"] and {"400", "401", "403", "404"} <= each["responses"].keys() for each in operations
     )
     assert all("requestBody" in calls["post"] for calls in description["paths"].values() if "post" in calls)
+
+
+def test_each_call_returns_the_type_that_describes_it() -> None:
+    for route in ROUTES:
+        returned = get_type_hints(route.call)["return"]
+        assert returned in (route.answers, Response), (route.method, route.path)
 
 
 @pytest.mark.parametrize(

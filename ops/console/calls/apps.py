@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.app import App
+from sluice.jobs.states import State
 from sluice.ledger.reads.state_statistics import standing
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.documents import AllApps, CountedApp
 from sluice.ops.console.files import is_known, tag_of
 from sluice.ops.console.http_message import Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route
-from sluice.ops.documents.app_document import as_document
+from sluice.ops.documents.app_document import AppDocument, as_document
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
 
@@ -63,6 +63,16 @@ class DrawnApps(Struct, frozen=True, kw_only=True):
     note: str
 
 
+class AllApps(Struct, frozen=True, kw_only=True):
+    apps: Sequence[AppDocument]
+
+
+class CountedApp(AppDocument, frozen=True, kw_only=True):
+    """App as it is defined. ``counts`` is the number of its jobs in each state."""
+
+    counts: Mapping[State, int]
+
+
 class AppsPaused(Struct, frozen=True):
     """Apps that this call paused. Apps that were paused before are not listed."""
 
@@ -84,16 +94,16 @@ def graph(console: ConsoleContext, asked: CallArguments[NoParameters, NoParamete
     return Response(headers=headers, content=content)
 
 
-def apps(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+def apps(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> AllApps:
     catalogue = console.catalogue
     ordered = sorted(catalogue.values(), key=lambda app: (catalogue.rank(app.name), app.name))
-    return {"apps": [as_document(catalogue, app) for app in ordered]}
+    return AllApps(apps=[as_document(catalogue, app) for app in ordered])
 
 
-def app(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Mapping[str, Any]:
+def app(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> CountedApp:
     found = console.catalogue.app(asked.words[0])
     counts = console.ask(standing).get(found.name, {})
-    return {**as_document(console.catalogue, found), "counts": counts}
+    return CountedApp.of(as_document(console.catalogue, found), counts=counts)
 
 
 def pause(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> AppsPaused:

@@ -1,17 +1,15 @@
 """The workers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.documents import WorkerDocument
 from sluice.ops.console.route import CallArguments, NoParameters, Route
-from sluice.ops.documents.worker_document import as_document, workers_and_pools
+from sluice.ops.documents.worker_document import WorkerDocument, as_document, workers_and_pools
 
 
 def workers(
     console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]
-) -> Sequence[Mapping[str, Any]]:
+) -> Sequence[WorkerDocument]:
     found, pools = console.ask(workers_and_pools)
     return [as_document(each, pools) for each in found]
 
