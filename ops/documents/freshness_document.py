@@ -6,13 +6,14 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.work_ids import WorkId, in_order
 from sluice.jobs.model.app import App
 from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ledger.reads.by_partition.last_successes import LastSuccess
+from sluice.ops.documents import Document
 
 
 class FreshnessReport(Struct, frozen=True, kw_only=True):
@@ -28,6 +29,15 @@ class FreshnessReport(Struct, frozen=True, kw_only=True):
     more: bool = False
 
 
+class FreshnessDocument(Document, frozen=True, kw_only=True):
+    """Successes of an app in the format of ``--facts``. If the freshness of the app depends on kwargs, the times are
+    nested by kwargs, written as JSON.
+    """
+
+    freshness: Mapping[str, Mapping[str, datetime | Mapping[str, datetime]]]
+    runs: Mapping[str, datetime | Mapping[str, datetime]] | UnsetType = UNSET
+
+
 class Alike(Struct, frozen=True, kw_only=True):
     """Work IDs or keys that last succeeded at the same time, or never succeeded."""
 
@@ -36,19 +46,16 @@ class Alike(Struct, frozen=True, kw_only=True):
     at: datetime | None = None
 
 
-def as_document(app: App, told: FreshnessReport) -> dict[str, Any]:
-    """Return the successes in the format of ``--facts``. If the freshness of the app depends on kwargs, the times are
-    nested by kwargs, written as JSON.
-    """
+def as_document(app: App, told: FreshnessReport) -> FreshnessDocument:
     times: dict[str, dict[str, datetime]] = {}
     for each in told.successes:
         times.setdefault(each.freshness_scope, {})[each.name] = each.at
     if app.chunking is None:
-        return {"freshness": {app.name: times.get("", {})}}
+        return FreshnessDocument(freshness={app.name: times.get("", {})})
     if app.chunking.freshness_by:
-        return {"freshness": {app.name: times}, "runs": {app.name: told.runs}}
+        return FreshnessDocument(freshness={app.name: times}, runs={app.name: told.runs})
     runs = {app.name: told.runs[""]} if told.runs else {}
-    return {"freshness": {app.name: times.get("", {})}, "runs": runs}
+    return FreshnessDocument(freshness={app.name: times.get("", {})}, runs=runs)
 
 
 def alike(told: FreshnessReport) -> Iterator[Alike]:

@@ -4,13 +4,13 @@ the partitions of each app.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from msgspec import Struct
 
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import DEAD, State
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ops.documents import Document
 
 #: Numbers of units that a column may have, the smallest first. If all of them give too many columns, the last one is
 #: doubled repeatedly.
@@ -90,20 +90,36 @@ def total(cells: Iterable[Mapping[State, int]]) -> dict[State, int]:
     return counts
 
 
-def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> dict[str, Any]:
-    """Return one app as a JSON document."""
+class CellDocument(Document, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    first: str
+    last: str
+    counts: Mapping[State, int]
+
+
+class StripDocument(Document, frozen=True, kw_only=True):
+    """Partitions of one app (docs: the JSON of ``sluice grid``)."""
+
+    app: str
+    unit: Unit
+    first: str
+    last: str
+    counts: Mapping[State, int]
+    cells: Sequence[CellDocument]
+
+
+def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> StripDocument:
     row, write = strip.row, strip.row.calendar.write
-    return {
-        "app": row.app,
-        "unit": row.calendar.unit,
-        "first": write(row.span.first),
-        "last": write(row.span.last),
-        "counts": total(cells),
-        "cells": [
-            {"from": write(stretch.first), "to": write(stretch.last), "counts": counts}
+    return StripDocument(
+        app=row.app,
+        unit=row.calendar.unit,
+        first=write(row.span.first),
+        last=write(row.span.last),
+        counts=total(cells),
+        cells=[
+            CellDocument(first=write(stretch.first), last=write(stretch.last), counts=counts)
             for stretch, counts in zip(strip.stretches, cells, strict=True)
         ],
-    }
+    )
 
 
 class CellMark(Struct, frozen=True):
