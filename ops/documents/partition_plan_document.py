@@ -3,21 +3,26 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import TypeVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import ends_of, span_text
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, PlannedJob
-from sluice.ops.documents.plan_document import as_document
+from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, PlannedDocument, as_document
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.ranges import united
 from sluice.planner.keyspaces.partitions.table_demand import Supply
 from sluice.planner.preview.forecast import Outlook
 from sluice.planner.preview.preview import Preview
 
+D = TypeVar("D", PlannedDocument, PlanEntry)
 
-def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
+
+def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> PlanDocument:
     """Return the jobs that would run, the jobs under way that they share, the external partitions that have to land,
     and the existing partitions. Adjacent external or existing partitions are joined into one span.
     """
@@ -25,12 +30,19 @@ def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: 
     jobs = tuple(job for supply in layout.supplies for job in _jobs(layout, supply))
     outlook = Outlook(jobs, {name: job.state for name, job in known.items()})
     document = as_document(Preview(jobs=jobs, known=known, outlook=outlook), paces_s, now=now)
-    for told in [*document["jobs"], *document["waits_for"]]:
-        if (ends := ends_of(told["key"])) is not None:
-            told["span"] = list(ends)
-    document["satisfied"] += [told for supply in layout.supplies for told in _satisfied(supply)]
-    document["waits_for"] += [told for supply in layout.supplies for told in _to_come(supply)]
-    return document
+    return replace(
+        document,
+        jobs=[_spanned(job) for job in document.jobs],
+        satisfied=[*document.satisfied, *(each for supply in layout.supplies for each in _satisfied(supply))],
+        waits_for=[
+            *map(_spanned, document.waits_for),
+            *(each for supply in layout.supplies for each in _to_come(supply)),
+        ],
+    )
+
+
+def _spanned(job: D) -> D:
+    return replace(job, span=(job.key and ends_of(job.key)) or UNSET)
 
 
 def _jobs(layout: Layout, supply: Supply) -> Iterator[PlannedJob]:
@@ -48,15 +60,16 @@ def _first(calendar: Calendar, name: JobName) -> int:
     return calendar.read(ends[0]) if ends else 0
 
 
-def _satisfied(supply: Supply) -> Iterator[dict[str, Any]]:
-    whose, why = (
-        ({"app": supply.app.name}, "it exists") if supply.app else ({"table": supply.table}, "it has landed")
-    )
+def _satisfied(supply: Supply) -> Iterator[PlanEntry]:
     for span in supply.satisfied:
-        yield {**whose, "span": _ends(supply.calendar, span), "why": why}
+        ends = _ends(supply.calendar, span)
+        if supply.app:
+            yield PlanEntry(app=supply.app.name, span=ends, why="it exists")
+        else:
+            yield PlanEntry(table=supply.table, span=ends, why="it has landed")
 
 
-def _to_come(supply: Supply) -> Iterator[dict[str, Any]]:
+def _to_come(supply: Supply) -> Iterator[PlanEntry]:
     """Yield the external partitions that have to land. Dependency groups name each of them separately, like
     ``events/2024-04-03``.
     """
@@ -68,9 +81,9 @@ def _to_come(supply: Supply) -> Iterator[dict[str, Any]]:
         yield _awaited(supply, span, supply.name_of(span).key, "neither it nor a later one has landed")
 
 
-def _awaited(supply: Supply, span: Span, key: str, why: str) -> dict[str, Any]:
-    return {"table": supply.table, "key": key, "span": _ends(supply.calendar, span), "why": why}
+def _awaited(supply: Supply, span: Span, key: str, why: str) -> PlanEntry:
+    return PlanEntry(table=supply.table, key=key, span=_ends(supply.calendar, span), why=why)
 
 
-def _ends(calendar: Calendar, span: Span) -> list[str]:
-    return [calendar.write(span.first), calendar.write(span.last)]
+def _ends(calendar: Calendar, span: Span) -> tuple[str, str]:
+    return calendar.write(span.first), calendar.write(span.last)

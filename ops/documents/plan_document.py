@@ -1,49 +1,113 @@
 """JSON document of a plan (the JSON of ``sluice plan``)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from sluice.jobs.keys.work_ids import WorkId
 from sluice.jobs.model.dependency import Gate
 from sluice.jobs.model.freshness import is_fresh
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs
-from sluice.ops.documents import age_texts
+from sluice.ops.documents import Document, age_texts
 from sluice.planner.preview.critical_path import critical_path
 from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.preview import Preview
 
 
-def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> dict[str, Any]:
-    """Return the plan as plain data for JSON. ``jobs`` would run, in this order. ``satisfied`` jobs need not run.
-    ``waits_for`` jobs are requested already and run in any case. ``errors`` are jobs that cannot run.
+class GateDocument(Document, frozen=True, kw_only=True):
+    """Dependency group. ``when`` has only the parents with a condition other than ``succeeded``."""
 
-    ``estimated_s`` is the sum of the expected run times, if the run times of all apps are known. ``critical_path`` is
-    the longest chain of jobs: by expected run time, or by number of jobs if a run time is unknown. ``widest_level`` is
+    name: str
+    needs: Sequence[str]
+    when: Mapping[str, str] | UnsetType = UNSET
+
+
+class PlannedDocument(Document, frozen=True, kw_only=True):
+    """Job that would run, with the jobs that it would wait for. ``pool_limit`` is the number of jobs of its pool that
+    may run at once.
+    """
+
+    ref: str
+    app: str
+    key: str
+    work_ids: Sequence[WorkId] | UnsetType = UNSET
+    kwargs: Mapping[str, JSON]
+    state: State
+    gates: Sequence[GateDocument]
+    why: str | UnsetType = UNSET
+    pool: str | UnsetType = UNSET
+    pool_limit: int | UnsetType = UNSET
+    span: tuple[str, str] | UnsetType = UNSET
+
+
+class PlanEntry(Document, frozen=True, kw_only=True):
+    """Work that the plan does not start. It has an app, or the ``table`` of external partitions."""
+
+    ref: str | UnsetType = UNSET
+    app: str | UnsetType = UNSET
+    table: str | UnsetType = UNSET
+    key: str | UnsetType = UNSET
+    what: str | UnsetType = UNSET
+    work_ids: Sequence[WorkId] | UnsetType = UNSET
+    span: tuple[str, str] | UnsetType = UNSET
+    why: str | UnsetType = UNSET
+    state: State | UnsetType = UNSET
+
+
+class PathDocument(Document, frozen=True, kw_only=True):
+    """Longest chain of jobs: by expected run time, or by number of jobs if a run time is unknown."""
+
+    jobs: Sequence[str]
+    estimated_s: float | UnsetType = UNSET
+
+
+class PlanDocument(Document, frozen=True, kw_only=True):
+    """Plan. ``jobs`` would run, in this order. ``satisfied`` jobs need not run. ``waits_for`` jobs are requested
+    already and run in any case. ``errors`` are jobs that cannot run.
+
+    ``estimated_s`` is the sum of the expected run times, if the run times of all apps are known. ``widest_level`` is
     the number of jobs that start together if all jobs take equally long.
     """
+
+    jobs: Sequence[PlannedDocument]
+    satisfied: Sequence[PlanEntry]
+    waits_for: Sequence[PlanEntry]
+    errors: Sequence[PlanEntry]
+    critical_path: PathDocument | UnsetType = UNSET
+    widest_level: int | UnsetType = UNSET
+    estimated_s: float | UnsetType = UNSET
+
+
+def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> PlanDocument:
     telling = _Telling(found, now)
     new = telling.with_fate(Forecast.NEW)
-    document: dict[str, Any] = {
-        "jobs": [telling.planned(job) for job in new],
-        "satisfied": [telling.satisfied(job) for job in telling.with_fate(Forecast.SETTLED)],
-        "waits_for": [telling.awaited(job) for job in telling.with_fate(Forecast.UNDER_WAY)],
-        "errors": [telling.told(job, "what") for job in telling.with_fate(Forecast.LOST)],
-    }
+    document = PlanDocument(
+        jobs=[telling.planned(job) for job in new],
+        satisfied=[telling.satisfied(job) for job in telling.with_fate(Forecast.SETTLED)],
+        waits_for=[telling.awaited(job) for job in telling.with_fate(Forecast.UNDER_WAY)],
+        errors=[telling.lost(job) for job in telling.with_fate(Forecast.LOST)],
+    )
     if not new:
         return document
     is_timed = all(job.name.app in paces_s for job in new)
     path = critical_path(found, paces_s if is_timed else None)
-    document["critical_path"] = {"jobs": [telling.reference(name) for name in path.jobs]}
-    document["widest_level"] = path.widest_level
-    if is_timed:
-        document["estimated_s"] = round(sum(paces_s[job.name.app] for job in new), 3)
-        document["critical_path"]["estimated_s"] = round(path.length, 3)
-    return document
+    return replace(
+        document,
+        critical_path=PathDocument(
+            jobs=[telling.reference(name) for name in path.jobs],
+            estimated_s=round(path.length, 3) if is_timed else UNSET,
+        ),
+        widest_level=path.widest_level,
+        estimated_s=round(sum(paces_s[job.name.app] for job in new), 3) if is_timed else UNSET,
+    )
 
 
 class _Telling:
@@ -63,55 +127,61 @@ class _Telling:
         """Return the reference of a job, or its name if it has no reference."""
         return self._references.get(name, str(name))
 
-    def planned(self, job: PlannedJob) -> dict[str, Any]:
-        """Return a job that would run, with the jobs that it would wait for."""
-        return {
-            "ref": self._references[job.name],
-            "app": job.name.app,
-            "key": job.name.key,
-            **({} if job.work_ids is None else {"work_ids": list(job.work_ids)}),
-            "kwargs": masked_kwargs(job.kwargs),
-            "state": State.READY if self._may_run(job) else State.WAITING,
-            "gates": [self._gate(job, gate) for gate in job.gates],
-            **({"why": self._stale(job)} if job.name in self._found.stale else {}),
-            **_pool(job),
-        }
+    def planned(self, job: PlannedJob) -> PlannedDocument:
+        limits = job.policy.concurrency
+        return PlannedDocument(
+            ref=self._references[job.name],
+            app=job.name.app,
+            key=job.name.key,
+            work_ids=UNSET if job.work_ids is None else job.work_ids,
+            kwargs=masked_kwargs(job.kwargs),
+            state=State.READY if self._may_run(job) else State.WAITING,
+            gates=[self._gate(job, gate) for gate in job.gates],
+            why=self._stale(job) if job.name in self._found.stale else UNSET,
+            pool=masked(job.pool) if job.pool and limits else UNSET,
+            pool_limit=limits.limit if job.pool and limits else UNSET,
+        )
 
-    def satisfied(self, job: PlannedJob) -> dict[str, Any]:
+    def satisfied(self, job: PlannedJob) -> PlanEntry:
         """Return a job that need not run. If a job that would run limits its age (``max_lag``), the entry has its
         age.
         """
-        told = self.told(job, "why")
+        why = self._outlook[job.name].why
         known = self._found.known.get(job.name)
         if job.name in self._lags_s and known and known.since and known.state is State.SUCCEEDED:
             lag_s = self._lags_s[job.name]
             is_used = is_fresh(known.since, lag_s, self._now)
-            told["why"] = (
+            why = (
                 age_texts.fresh(known.since, self._now, lag_s)
                 if is_used
                 else f"{age_texts.stale(known.since, self._now)}, but it is not requested"
             )
-        return told
+        return PlanEntry(app=job.name.app, key=job.name.key, why=why)
 
-    def awaited(self, job: PlannedJob) -> dict[str, Any]:
+    def awaited(self, job: PlannedJob) -> PlanEntry:
         """Return a job that is under way. It has a reference, because new jobs may wait for it."""
-        reference, state = self._references[job.name], self._found.known[job.name].state
-        return {"ref": reference, **self.told(job, "why"), "state": state}
+        name = job.name
+        return PlanEntry(
+            ref=self._references[name],
+            app=name.app,
+            key=name.key,
+            why=self._outlook[name].why,
+            state=self._found.known[name].state,
+        )
 
-    def told(self, job: PlannedJob, word: str) -> dict[str, Any]:
-        return {"app": job.name.app, "key": job.name.key, word: self._outlook[job.name].why}
+    def lost(self, job: PlannedJob) -> PlanEntry:
+        return PlanEntry(app=job.name.app, key=job.name.key, what=self._outlook[job.name].why)
 
     def _stale(self, job: PlannedJob) -> str:
         since = self._found.known[job.name].since
         return age_texts.stale(since, self._now) if since else "stale: it always runs"
 
-    def _gate(self, job: PlannedJob, gate: Gate) -> dict[str, Any]:
-        """Return a dependency group. ``when`` has only the parents with a condition other than ``succeeded``."""
+    def _gate(self, job: PlannedJob, gate: Gate) -> GateDocument:
         told = {
             self.reference(need.parent): need.when for need in gate.needs if self._outlook.is_open(job, need)
         }
         unusual = {reference: when for reference, when in told.items() if when != "succeeded"}
-        return {"name": gate.name, "needs": [*told]} | ({"when": unusual} if unusual else {})
+        return GateDocument(name=gate.name, needs=[*told], when=unusual or UNSET)
 
     def _may_run(self, job: PlannedJob) -> bool:
         policy = job.policy
@@ -119,13 +189,6 @@ class _Telling:
         is_due = (policy.start_after or self._now) <= self._now - longest
         is_open = partial(self._outlook.is_open, job)
         return is_due and (not job.gates or not all(any(map(is_open, gate.needs)) for gate in job.gates))
-
-
-def _pool(job: PlannedJob) -> dict[str, Any]:
-    """Return the pool of the job and its limit, which is the number of jobs of the pool that may run at once."""
-    if job.pool is None or job.policy.concurrency is None:
-        return {}
-    return {"pool": masked(job.pool), "pool_limit": job.policy.concurrency.limit}
 
 
 def _lags_s(jobs: Iterable[PlannedJob]) -> dict[JobName, float]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import KnownJob
@@ -157,7 +158,8 @@ def plan(world: World, app: str) -> dict[str, Any]:
         return world.ledger.transact(lambda tx: known_jobs.find_with_ages(tx, names))
 
     submission = Submission(app=app, key="1", push="wanted")
-    return as_document(preview(world.catalogue, submission, look_up, world.now), {}, now=world.now)
+    found = preview(world.catalogue, submission, look_up, world.now)
+    return to_builtins(as_document(found, {}, now=world.now))
 
 
 def runs(world: World) -> dict[str, int]:

@@ -3,11 +3,12 @@ ledger.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
@@ -24,7 +25,13 @@ from sluice.ops.cli.submission_checks import check
 from sluice.ops.cli.submission_options import moment_option, submission_of, submission_options
 from sluice.ops.documents.chunk_plan_document import as_chunk_document, nothing_to_do
 from sluice.ops.documents.partition_plan_document import as_partition_document
-from sluice.ops.documents.plan_document import as_document
+from sluice.ops.documents.plan_document import (
+    GateDocument,
+    PlanDocument,
+    PlanEntry,
+    PlannedDocument,
+    as_document,
+)
 from sluice.ops.documents.plan_facts import GivenFacts, GivenPast, no_facts, read_facts
 from sluice.ops.text import span
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
@@ -90,7 +97,7 @@ def _catalogue(context: CommandContext, submission: Submission) -> Catalogue:
 
 def _of_keys(
     context: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
-) -> dict[str, Any]:
+) -> PlanDocument:
     if given:
         at = now or datetime.now(UTC)
         return as_document(preview(context.catalogue, submission, given.look_up, at), {}, now=at)
@@ -102,7 +109,7 @@ def _of_keys(
 
 def _of_chunks(
     context: CommandContext, submission: Submission, given: GivenFacts | None, now: datetime | None
-) -> dict[str, Any]:
+) -> PlanDocument:
     selected = select(context.catalogue.app(submission.app), submission)
     if not selected.work_ids:
         return nothing_to_do(submission.app)
@@ -122,7 +129,7 @@ def _of_partitions(
     submission: Submission,
     given: GivenFacts | None,
     now: datetime | None,
-) -> dict[str, Any]:
+) -> PlanDocument:
     if given:
         layout = Layout(catalogue, submission, given.tables)
         return as_partition_document(layout, {}, now=now or datetime.now(UTC))
@@ -139,10 +146,8 @@ class PlanRow(NamedTuple):
     after: str
 
 
-def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
-    jobs = [
-        PlanRow(job["ref"], _key(job), State(job["state"]), _after(job["gates"])) for job in document["jobs"]
-    ]
+def _page(document: PlanDocument, *, whole: bool) -> Iterator[Block]:
+    jobs = [PlanRow(job.ref, _key(job), job.state, _after(job.gates)) for job in document.jobs]
     rows = excerpt(
         jobs,
         alike=lambda row: (row.job.partition("#")[0], row.state),
@@ -150,97 +155,102 @@ def _page(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
         whole=whole,
     )
     yield Table(("job", "key", "state", "after"), list(rows), prose=True)
-    yield from _pools(document["jobs"])
-    again = (job for job in document["jobs"] if "why" in job and "work_ids" not in job)
-    yield from _told(again, "runs again", "why", "yellow", whole=whole)
-    under_way = (job for job in document["waits_for"] if "table" not in job)
-    yield from _told(under_way, "is under way", "why", "cyan", whole=whole)
-    to_come = (job for job in document["waits_for"] if "table" in job)
-    yield from _told(to_come, "is awaited", "why", "cyan", whole=whole)
-    yield from _told(document["satisfied"], "need not run", "why", "bright_black", whole=whole)
-    yield from _told(document["errors"], "cannot run", "what", "red", whole=whole)
+    yield from _pools(document.jobs)
+    again = (
+        PlanEntry(ref=job.ref, app=job.app, key=job.key, span=job.span, why=job.why)
+        for job in document.jobs
+        if job.why and job.work_ids is UNSET
+    )
+    yield from _told(again, "runs again", "yellow", whole=whole)
+    under_way = (job for job in document.waits_for if not job.table)
+    yield from _told(under_way, "is under way", "cyan", whole=whole)
+    to_come = (job for job in document.waits_for if job.table)
+    yield from _told(to_come, "is awaited", "cyan", whole=whole)
+    yield from _told(document.satisfied, "need not run", "bright_black", whole=whole)
+    yield from _told(document.errors, "cannot run", "red", whole=whole)
     would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
-    known = f", about {span(document['estimated_s'])} of work" if "estimated_s" in document else ""
+    known = f", about {span(document.estimated_s)} of work" if document.estimated_s is not UNSET else ""
     yield Paragraph(f"{would}{known}.", "bold")
     yield from _critical_path(document, whole=whole)
 
 
-def _critical_path(document: Mapping[str, Any], *, whole: bool) -> Iterator[Block]:
+def _critical_path(document: PlanDocument, *, whole: bool) -> Iterator[Block]:
     """Yield the critical path, unless no job waits for another one."""
-    path = document.get("critical_path", {"jobs": []})
-    named = jobs = path["jobs"]
-    if len(jobs) < 2:
+    path, widest = document.critical_path, document.widest_level
+    if path is UNSET or widest is UNSET or len(path.jobs) < 2:
         return
+    named = jobs = path.jobs
     if not whole and len(jobs) > 2 * ENDS_MAX + 1:
         named = [*jobs[:ENDS_MAX], f"… {len(jobs) - 2 * ENDS_MAX} more …", *jobs[-ENDS_MAX:]]
-    time = f", about {span(path['estimated_s'])}" if "estimated_s" in path else ""
-    widest = document["widest_level"]
+    time = f", about {span(path.estimated_s)}" if path.estimated_s is not UNSET else ""
     together = f"{widest} jobs, which can run at once" if widest > 1 else "1 job"
     yield Paragraph(f"Critical path: {' -> '.join(named)} ({len(jobs)} jobs{time}).")
     yield Paragraph(f"Widest level: {together}.")
 
 
-def _pools(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def _pools(jobs: Sequence[PlannedDocument]) -> Iterator[Block]:
     """Yield the pools of the jobs with their limits. Each job has the limit with which it is planned."""
     refs: dict[tuple[str, int], list[str]] = {}
     for job in jobs:
-        if "pool" in job:
-            refs.setdefault((job["pool"], job["pool_limit"]), []).append(job["ref"])
+        if job.pool is not UNSET and job.pool_limit is not UNSET:
+            refs.setdefault((job.pool, job.pool_limit), []).append(job.ref)
     for (pool, limit), of in islice(refs.items(), POOLS_MAX):
         yield Paragraph(f"{_shortened(of)}: {limit} at once in {spoken(pool)}", "cyan")
     if len(refs) > POOLS_MAX:
         yield Paragraph(f"… and {len(refs) - POOLS_MAX} more pools", "cyan")
 
 
-def _told(
-    jobs: Iterable[Mapping[str, Any]], fate: str, reason: str, style: str, *, whole: bool
-) -> Iterator[Block]:
+def _told(jobs: Iterable[PlanEntry], fate: str, style: str, *, whole: bool) -> Iterator[Block]:
     shown = excerpt(
         jobs,
-        alike=lambda job: (_whose(job), job[reason]),
-        rest=lambda job, words: {"app": _whose(job), "key": words, reason: job[reason]},
+        alike=lambda job: (_whose(job), _reason(job)),
+        rest=lambda job, words: PlanEntry(app=_whose(job), key=words, why=_reason(job)),
         whole=whole,
     )
     for job in shown:
-        yield Paragraph(f"{_named(job)} {fate} ({job[reason]})", style)
+        yield Paragraph(f"{_named(job)} {fate} ({_reason(job)})", style)
 
 
-def _named(job: Mapping[str, Any]) -> str:
-    if "ref" in job:
-        return f"{job['ref']} {_key(job)}"
-    if "work_ids" in job:
-        return f"{job['app']} {short_text_of(job['work_ids'])}"
-    if "span" in job:
+def _named(job: PlanEntry) -> str:
+    if job.ref:
+        return f"{job.ref} {_key(job)}"
+    if job.work_ids is not UNSET:
+        return f"{job.app} {short_text_of(job.work_ids)}"
+    if job.span:
         return f"{_whose(job)} {_key(job)}"
-    return job["what"] if "key" not in job else f"{job['app']}/{job['key']}"
+    return f"{job.app}/{job.key}" if job.key is not UNSET else str(job.what)
 
 
-def _whose(job: Mapping[str, Any]) -> str:
-    return str(job["app"] if "app" in job else job["table"])
+def _whose(job: PlanEntry) -> str:
+    return str(job.app or job.table)
 
 
-def _key(job: Mapping[str, Any]) -> str:
+def _reason(job: PlanEntry) -> str:
+    return str(job.why or job.what)
+
+
+def _key(job: PlannedDocument | PlanEntry) -> str:
     """Return the key. For a partition job return the partitions without the version, which is that of the loaded
     definitions.
     """
-    if "span" not in job:
-        return str(job["key"])
-    first, last = job["span"]
-    return str(first if first == last else f"{first}..{last}")
+    if not job.span:
+        return str(job.key)
+    first, last = job.span
+    return first if first == last else f"{first}..{last}"
 
 
-def _after(gates: list[dict[str, Any]]) -> str:
+def _after(gates: Sequence[GateDocument]) -> str:
     """Return the parents by dependency group. Groups are alternatives."""
     several = len(gates) > 1
-    return " | ".join(f"{gate['name']}: {_needs(gate)}" if several else _needs(gate) for gate in gates)
+    return " | ".join(f"{gate.name}: {_needs(gate)}" if several else _needs(gate) for gate in gates)
 
 
-def _needs(gate: Mapping[str, Any]) -> str:
+def _needs(gate: GateDocument) -> str:
     """Return the parents of a group: first those with the condition ``succeeded``, then the others with their
     conditions.
     """
-    unusual: Mapping[str, str] = gate.get("when", {})
-    told = [_shortened([ref for ref in gate["needs"] if ref not in unusual])]
+    unusual = gate.when or {}
+    told = [_shortened([ref for ref in gate.needs if ref not in unusual])]
     for when in sorted(set(unusual.values())):
         told.append(f"{_shortened([ref for ref in unusual if unusual[ref] == when])} {when}")
     return ", ".join(filter(None, told)) or "nothing"
