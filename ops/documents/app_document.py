@@ -115,9 +115,9 @@ class AppDocument(Document, frozen=True, kw_only=True):
 
 
 def as_document(catalogue: Catalogue, app: App) -> AppDocument:
-    return AppDocument(
+    return AppDocument.of(
+        app,
         app=app.name,
-        job_type=app.job_type,
         job_id=app.template.text if app.is_keyed_by_template else None,
         identifiers={name: str(app.kind(name)) for name in app.template.names}
         if app.is_keyed_by_template
@@ -128,13 +128,9 @@ def as_document(catalogue: Catalogue, app: App) -> AppDocument:
         parents=[ParentAlternative(group=name, apps=apps) for name, apps in parents_of(app).items()],
         children=children_of(catalogue, app),
         policy=policy_document(app.policy),
-        breaker=app.breaker,
-        retry_budget=app.retry_budget,
         runs=runs_of(app),
         program=program_document(app.program) if app.program else None,
         saga=_of_saga(app.saga) if app.saga else None,
-        origin=app.origin,
-        digest=app.digest,
         version=app.version or None,
     )
 
@@ -185,7 +181,8 @@ def program_document(program: Program) -> dict[str, str]:
 
 
 def _of_chunks(chunking: Chunking) -> ChunksDocument:
-    return ChunksDocument(
+    return ChunksDocument.of(
+        chunking,
         chunk_size=chunking.size,
         dependencies=[
             ChunkDependency(
@@ -199,10 +196,6 @@ def _of_chunks(chunking: Chunking) -> ChunksDocument:
         ],
         select_work=chunking.select_path,
         default_work_ids=chunking.default_ids_path,
-        freshness_by=chunking.freshness_by,
-        allow_multiple_jobs=chunking.allow_multiple_jobs,
-        data_sources=chunking.data_sources,
-        data_sinks=chunking.data_sinks,
     )
 
 
