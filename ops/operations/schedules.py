@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec.structs import asdict
 
@@ -12,6 +11,12 @@ from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.timetable import unknown
 from sluice.scheduler.due_times import BrokenTrigger, first_due
+
+
+class ScheduleDocument(Scheduled, frozen=True, kw_only=True):
+    """Schedule (docs: the JSON of ``sluice schedules ls``). ``last`` is the outcome of its last due time."""
+
+    last: FiringRecord | None
 
 
 def all_schedules(
@@ -24,9 +29,8 @@ def all_schedules(
     return found | {each.id: each for each in not_taken_up(context, found, now)}
 
 
-def as_document(each: Scheduled, last: Mapping[str, FiringRecord]) -> dict[str, Any]:
-    """Return a schedule as a JSON document (docs: the JSON of ``sluice schedules ls``)."""
-    return {**asdict(each), "last": last.get(each.id)}
+def as_document(each: Scheduled, last: Mapping[str, FiringRecord]) -> ScheduleDocument:
+    return ScheduleDocument(**asdict(each), last=last.get(each.id))
 
 
 def known_ids(context: OperatorContext, standing: Iterable[Scheduled], ids: Sequence[str]) -> list[str]:

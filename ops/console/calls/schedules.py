@@ -10,12 +10,12 @@ from msgspec.structs import asdict
 
 from sluice.actors.scheduler import manual
 from sluice.ledger.reads import schedule_states as reads
-from sluice.ledger.reads.schedule_states import FiringRecord, Scheduled
+from sluice.ledger.reads.schedule_states import Scheduled
 from sluice.ops.console import audit_results
 from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route
-from sluice.ops.operations.schedules import all_schedules, known_ids
+from sluice.ops.operations.schedules import ScheduleDocument, all_schedules, known_ids
 from sluice.ops.operations.timetable import coming_of, defined, require_due
 from sluice.scheduler.due_times import BrokenTrigger
 
@@ -23,12 +23,11 @@ from sluice.scheduler.due_times import BrokenTrigger
 COMING = 3
 
 
-class Standing(Scheduled, frozen=True, kw_only=True):
+class Standing(ScheduleDocument, frozen=True, kw_only=True):
     """Schedule. ``last`` is the outcome of its last due time. ``coming`` are its next due times, only the next one if
     its definition is not loaded.
     """
 
-    last: FiringRecord | None
     coming: Sequence[datetime]
 
 
