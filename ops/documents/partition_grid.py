@@ -20,6 +20,7 @@ from sluice.ledger.reads.by_partition import partition_grid
 from sluice.ledger.reads.by_partition.partition_grid import Band
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.documents.grid import (
+    MARKS,
     NOTHING,
     PARTLY,
     THERE,
@@ -34,21 +35,12 @@ from sluice.ops.documents.grid import (
 
 #: Default number of columns if the caller gives no range, maximum number of columns, and maximum number of cells.
 COLUMNS, COLUMNS_MAX, CELLS_MAX = 100, 1000, 20_000
-#: Character of a cell by its most urgent state.
-SIGNS: Mapping[State, str] = {
-    State.SUCCEEDED: "s",
-    State.FAILED: "f",
-    State.UPSTREAM_FAILED: "u",
-    State.RUNNING: "r",
-    State.READY: "e",
-    State.WAITING: "w",
-    State.CANCELLED: "c",
-}
-PARTLY_SIGN, NOTHING_SIGN = "p", "."
+#: State or meaning of each character.
 LEGEND: Mapping[str, str] = {
-    **{sign: str(state) for state, sign in SIGNS.items()},
-    PARTLY_SIGN: "succeeded in part",
-    NOTHING_SIGN: "not requested",
+    THERE.sign: str(THERE.state),
+    **{mark.sign: str(mark.state) for _, mark in MARKS},
+    PARTLY.sign: "succeeded in part",
+    NOTHING.sign: NOTHING.meaning,
 }
 
 
@@ -179,16 +171,7 @@ def _line(
     table: TableOf, strip: Strip, band: Band, cells: Sequence[Mapping[State, int]], along: Axis
 ) -> GridRow:
     of = dict(zip(band.begins, cells, strict=True))
-    signs = "".join(_sign(stretch, of[stretch.first]) for stretch in strip.stretches)
+    signs = "".join(mark(stretch, of[stretch.first]).sign for stretch in strip.stretches)
     columns = len(along.starts_s) - 1
-    shown = (NOTHING_SIGN * strip.before + signs).ljust(columns, NOTHING_SIGN)
+    shown = (NOTHING.sign * strip.before + signs).ljust(columns, NOTHING.sign)
     return GridRow(table.app.name if table.app else None, table.name, table.calendar.unit, shown)
-
-
-def _sign(stretch: Span, counts: Mapping[State, int]) -> str:
-    found = mark(stretch, counts)
-    if found is NOTHING or found.state is None:
-        return NOTHING_SIGN
-    if found is PARTLY:
-        return PARTLY_SIGN
-    return SIGNS[State.SUCCEEDED if found is THERE else found.state]

@@ -161,12 +161,12 @@ def test_tables_are_listed_and_shown_in_one_grid(caller: Caller) -> None:
     grid = caller.reads("/api/partitions/grid?from=2024-03-30&to=2024-04-08")
     assert grid["columns"][0] == "2024-03-30"
     assert {each["table"]: each["cells"] for each in grid["rows"]} == {
-        "events": "..sssssss.",
-        "staging": "ssss......",
-        "grouped": "..ss......",
-        "joined": "..ss......",
+        "events": "--#######-",
+        "staging": "####------",
+        "grouped": "--##------",
+        "joined": "--##------",
     }
-    assert (grid["legend"]["s"], grid["jobs"]) == ("succeeded", {"succeeded": 15})
+    assert (grid["legend"]["#"], grid["jobs"]) == ("succeeded", {"succeeded": 15})
     last = caller.reads("/api/partitions/grid")
     assert (len(last["columns"]), last["columns"][-1]) == (100, "2024-04-07")
     assert {len(each["cells"]) for each in last["rows"]} == {100}

@@ -9,7 +9,7 @@
 
 /** Return the state of a sign; null for a partly complete cell and for a cell that was never requested. */
 export function stateOf(grid, sign) {
-    return sign === "." || sign === "p" ? null : grid.legend[sign];
+    return sign === "-" || sign === "=" ? null : grid.legend[sign];
 }
 
 /** @returns {{row: any, column: string, sign: string, said: string} | null} */
@@ -17,7 +17,7 @@ export function cellAt(grid, x, y) {
     const row = grid.rows[y];
     const column = grid.columns[x];
     if (!row || column === undefined) return null;
-    const sign = row.cells[x] ?? ".";
+    const sign = row.cells[x] ?? "-";
     return { row, column, sign, said: `${row.table}, ${column}: ${(grid.legend[sign] ?? "").replaceAll("_", " ")}` };
 }
 

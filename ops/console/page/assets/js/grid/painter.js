@@ -29,7 +29,7 @@ function looks(grid) {
     const of = {};
     for (const sign of Object.keys(grid.legend)) {
         const state = stateOf(grid, sign);
-        const kind = state ? `is-${state}` : sign === "p" ? "is-succeeded" : "";
+        const kind = state ? `is-${state}` : sign === "=" ? "is-succeeded" : "";
         of[sign] = {
             full: kind ? colour(kind, "--state") : colour("", "--line"),
             soft: kind ? colour(kind, "--state-soft") : colour("", "--sunk"),
@@ -62,11 +62,11 @@ function cells(paper, grid, seen, look) {
             const top = HEAD + y * CELL - seen.top;
             paper.beginPath();
             paper.roundRect(left, top, size, size, ROUND);
-            paper.fillStyle = sign === "s" ? full : soft;
-            paper.globalAlpha = sign === "s" ? 0.75 : 1;
+            paper.fillStyle = sign === "#" ? full : soft;
+            paper.globalAlpha = sign === "#" ? 0.75 : 1;
             paper.fill();
             paper.globalAlpha = 1;
-            if (sign === "p") half(paper, left, top, size, full);
+            if (sign === "=") half(paper, left, top, size, full);
             if (shape) stamp(paper, shape, left + (size - SIGN) / 2, top + (size - SIGN) / 2, full);
         }
 }

@@ -92,8 +92,8 @@ function side(found, words, cell) {
 }
 
 function legend({ legend: signs, jobs }) {
-    return Object.entries(signs).map(([letter, words]) => {
-        const key = { ".": "swatch", p: "swatch is-part is-succeeded", s: "swatch is-succeeded" }[letter];
+    return Object.entries(signs).map(([character, words]) => {
+        const key = { "-": "swatch", "=": "swatch is-part is-succeeded", "#": "swatch is-succeeded" }[character];
         const count = jobs[words];
         return h(
             "span.grid-key",
