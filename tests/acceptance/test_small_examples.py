@@ -16,8 +16,8 @@ SHOWN = [
     "a range may begin below zero",  # A key that looks like an option.
     "how a number is written does not matter",  # A key that is not typed in its canonical spelling.
     "a group may be called default",  # A group with the name that an unnamed group gets.
-    "values that nobody lists",  # Neither parents nor children.
-    "alternatives, one of them a list",  # Several groups and several apps in one group.
+    "values that no definition lists",  # Neither parents nor children.
+    "alternatives, the second a list",  # Several groups and several apps in one group.
 ]
 
 
