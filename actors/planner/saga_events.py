@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
+import msgspec
 from msgspec.structs import replace
 
 from sluice.actors.dispatch import announce
@@ -12,6 +13,7 @@ from sluice.broker.messages import Message, Resume
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.request_limits import unfit
 from sluice.jobs.sagas.answers import check_event
 from sluice.jobs.text.json_value import as_json
 from sluice.ledger.database.connection import Ledger, Tx
@@ -88,7 +90,10 @@ def _sound(said: EventRequest) -> EventRequest:
     client's values were not."""
     try:
         name = None if said.name is None else check_event(said.name)
-        return replace(said, name=name, payload=as_json(said.payload), token=_check_id(said.token))
+        payload = as_json(said.payload)
+        if reason := unfit(msgspec.json.encode(payload)):
+            raise ValueError(f"its payload is refused. {reason.rstrip('.')}")
+        return replace(said, name=name, payload=payload, token=_check_id(said.token))
     except ValueError as error:
         raise BadRequest(f"The event cannot be kept: {error}.") from None
 

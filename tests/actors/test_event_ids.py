@@ -10,6 +10,7 @@ import pytest
 from sluice.actors.worker.handlers import handle
 from sluice.broker import codec
 from sluice.jobs.errors import BadMessage, BadRequest
+from sluice.jobs.model.request_limits import DEPTH_MAX
 from sluice.jobs.states import State
 from sluice.ledger.sagas.events import EventOutcome
 from tests.actors.test_saga_journal import TRIP_1, Agency
@@ -129,3 +130,21 @@ def test_an_event_by_sql_that_cannot_be_read_is_refused(
 ) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match=why):
         _by_sql(agency, **words)
+
+
+def _nested(levels: int) -> object:
+    made: object = 1
+    for _ in range(levels):
+        made = [made]
+    return made
+
+
+def test_a_payload_that_nests_too_deeply_is_refused_by_every_way(agency: Agency) -> None:
+    payload = _nested(DEPTH_MAX + 1)
+    with pytest.raises(BadMessage, match="deeper than 64 levels"):
+        _deliver(agency, "one", payload=payload)
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="deeper than 64 levels"):
+        _by_sql(agency, payload=payload)
+    with pytest.raises(BadRequest, match="deeper than 64 levels"):
+        agency.client.resume_job(TRIP_1, "approved", payload=payload)
+    assert _kept(agency) == []
