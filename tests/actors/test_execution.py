@@ -8,6 +8,7 @@ from typing import NoReturn
 import pytest
 
 from sluice.actors.assembly import stores
+from sluice.actors.executor import transactions
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
@@ -91,6 +92,16 @@ def test_the_output_of_a_job_survives_its_transaction(bench: Bench) -> None:
     done = bench.round_of("talks")
     assert [line.split()[-1] for line in (done.output or "").splitlines()] == ["before", "inside", "after"]
     assert (done.ending, done.error, done.error_after_commit) == ("done", None, None)
+
+
+def test_the_output_up_to_the_commit_is_stored_with_the_success(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that dies after the commit adds nothing to the round any more."""
+    monkeypatch.setattr(transactions, "complete", lambda *_, **__: None)
+    bench.run("talks")
+    done = bench.round_of("talks")
+    assert [line.split()[-1] for line in (done.output or "").splitlines()] == ["before", "inside"]
 
 
 @pytest.mark.parametrize(

@@ -216,3 +216,19 @@ def _recorded(world: World) -> str | None:
 
 def _told(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if record.name == "sluice.worker"]
+
+
+def test_a_lease_is_trusted_from_the_request_of_its_renewal(world: World) -> None:
+    """The answer may come late. The lease in the ledger began before it, so another worker may have the job earlier."""
+    moment, delays = [1000.0], [0.0]
+
+    def before_answer() -> None:
+        moment[0] += delays.pop() if delays else 0.0
+
+    with closing(Late(world, before_answer)) as late:
+        life = Life(world, late, lease_s=3600.0, clock=lambda: moment[0])
+        life.line.start()
+        delays.append(1000.0)
+        life.line.beat()
+        assert life.holdings.trusted_for_s == 2400.0 - 1000.0
+        life.line.end()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sluice.actors.planner import landed_partitions
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from tests.world import World
@@ -143,3 +144,11 @@ def test_a_cumulative_reader_waits_for_a_later_partition_in_progress(
     }
     world.finish(next(name for name in world.ready() if "04-10" in name))
     assert _keys(world)["report/2024-04-07"] is State.READY
+
+
+def test_too_many_partitions_cannot_land_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landed_partitions, "PARTITIONS_MAX", 3)
+    world.define(READER)
+    with pytest.raises(BadRequest, match="more than 3 partitions at once"):
+        world.land("events", "2024-04-01..2024-04-02", "2024-04-03..2024-04-04")
+    assert world.land("events", "2024-04-01..2024-04-03") == 3

@@ -90,6 +90,7 @@ REFUSED_BY_SQL = {
     **{what: POISON[what][0] for what in ("deep", "barely too deep", "large kwargs", "large policy")},
     "no request": None,
     "large": LARGE,
+    "large, with small kwargs": json.dumps({"app": "a", "key": "y" * BYTES_MAX}),
     "long id": json.dumps({"app": "a", "id": "x" * 201}),
     "empty id": '{"app": "a", "id": ""}',
     "id that is a number": '{"app": "a", "id": 7}',

@@ -20,6 +20,11 @@ CASES = [
     ("submit fetch 20261120_oslo --kwargs {bad", 2, ["--kwargs", "JSON"]),
     ("submit fetch 20261120_oslo --kwargs [1]", 2, ["--kwargs", "object"]),
     (
+        f'submit fetch 20261120_oslo --kwargs {{"a":{"[" * 2000}{"]" * 2000}}}',
+        2,
+        ["--kwargs", "nests deeper than 64 levels"],
+    ),
+    (
         'submit fetch 20261120_oslo --policy {"max_fail":1}',
         2,
         ["unknown option 'max_fail'", "did you mean max_fails?"],

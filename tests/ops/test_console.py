@@ -1,5 +1,6 @@
 """The calls of the console by HTTP, their results and their refusals."""
 
+import json
 import signal
 from http import HTTPStatus
 from typing import Any
@@ -51,6 +52,12 @@ def test_an_id_may_have_a_slash_and_a_space(asker: Asker) -> None:
         ("/api/submissions", {"app": "b", "policy": {"timeout": "soon"}}, 422, "'soon' is not a duration"),
         ("/api/submissions", {"app": "b", "compensates": "s"}, 422, "this cannot be requested"),
         ("/api/submissions", {"app": "b\0"}, 400, "NUL"),
+        (
+            "/api/submissions",
+            {"app": "b", "kwargs": {"x": json.loads("[" * 64 + "]" * 64)}},
+            400,
+            "deeper than 64",
+        ),
         ("/api/submissions/none/cancel", None, 422, "There is no open submission none"),
         ("/api/submissions/none/cancel", {"now": True}, 400, "takes no fields"),
         ("/api/submissions/no%00ne/cancel", None, 404, "no such call"),

@@ -45,6 +45,7 @@ def sagas(site: Site) -> Sagas:
         ("resume absent", "no paused submission absent"),
         ("resume absent --event approved", "events are for one saga"),
         ("resume order 1 --payload {", "Argument --payload"),
+        (f"resume order 1 --payload {'[' * 65}{']' * 65}", "nests deeper than 64 levels"),
         ("resume order 1 --event=", "is no name of an event"),
         ("resume ordre 1", "did you mean order?"),
         ("saga undo order 1", "There is no command 'undo'"),

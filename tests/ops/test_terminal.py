@@ -9,6 +9,7 @@ import termios
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,15 +41,16 @@ def test_a_run_draws_bars_and_leaves_a_summary(desk: Typist) -> None:
     assert drawn.endswith(f"\x1b[32m{end}\x1b[0m\n")
 
 
-def test_output_of_a_job_cannot_control_the_terminal(desk: Typist) -> None:
-    desk.apps(
-        "evil.json",
-        {"evil": {"job_id": "{n}", "bash_cmd": "printf '\\033[31mred\\033]0;title\\007\\033[2J'"}},
-    )
-    assert desk.types("--apps", "evil.json", "run", "evil", "1").code == 0
-    drawn = _on_a_terminal(desk, "--apps", "evil.json", "logs", "evil", "1")
-    assert "\x1b[31mred\ufffd]0;title\ufffd\ufffd[2J\x1b[0m" in drawn
-    assert "\x1b]0;title\x07" in desk.types("--apps", "evil.json", "logs", "evil", "1").out
+@pytest.mark.parametrize("lines", [0, 30_000], ids=["in the ledger", "in the blob store"])
+def test_output_of_a_job_cannot_control_the_terminal(desk: Typist, lines: int) -> None:
+    key = str(lines)
+    command = f"printf '\\033[31mred\\033]0;title\\007\\033[2J\\n'; seq {lines}"
+    desk.apps("evil.json", {"evil": {"job_id": "{n}", "bash_cmd": command, "keep_output": True}})
+    assert desk.types("--apps", "evil.json", "run", "evil", key).code == 0
+    drawn = _on_a_terminal(desk, "--apps", "evil.json", "logs", "evil", key)
+    assert "\x1b[31mred\ufffd]0;title\ufffd\ufffd[2J" in drawn
+    assert (f"\n{lines // 2}\n" in drawn) == bool(lines), "the ledger has only the ends of a long output"
+    assert "\x1b]0;title\x07" in desk.types("--apps", "evil.json", "logs", "evil", key).out
 
 
 @given(st.text(alphabet="a\r\n\x1b[31m;\u00e9\u202e"), st.lists(st.integers(0, 40)))

@@ -9,7 +9,12 @@ from sluice.jobs.managers.spark import SparkSubmit
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
-from sluice.jobs.runners.command.environment import command_environment, function_environment, of_the_worker
+from sluice.jobs.runners.command.environment import (
+    command_environment,
+    function_environment,
+    is_withheld,
+    of_the_worker,
+)
 from tests.jobs.runners.programs import Programs
 from tests.jobs.runners.runner_bench import Bench, bash_app, error_of
 from tests.jobs.runners.sandboxes import LIMITS, OFF, WALLED, At, out, walled
@@ -89,3 +94,15 @@ def test_external_work_gets_no_secret_of_the_worker(bench: Bench, monkeypatch: p
         assert "s3cr3t" not in seen.values()
     assert of_the_worker(worker) == {"NAMED": "yes", "HOME": "/h"}
     assert "s3cr3t" not in Submits()._surroundings.values()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "CREDENTIALS_DIRECTORY"),
+        *("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "SLUICE_A_LATER_SETTING"),
+    ],
+)
+def test_every_variable_that_grants_access_is_withheld(name: str) -> None:
+    assert is_withheld(name)
+    assert of_the_worker({name: "s3cr3t", "HOME": "/h"}) == {"HOME": "/h"}
