@@ -1,7 +1,10 @@
-"""Resources that calls share."""
+"""Resources that calls share, and the cached picture of the apps."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
+
+import msgspec
 
 from sluice.actors.client import Client
 from sluice.jobs.catalogue import Catalogue
@@ -9,7 +12,6 @@ from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.access import Who
 from sluice.ops.console.audit_results import Reading, audited
-from sluice.ops.console.graph_cache import Pictures
 from sluice.ops.console.streams import Streams
 from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics
@@ -19,6 +21,25 @@ from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
 T = TypeVar("T")
+
+
+class Pictures:
+    """Cached picture of the apps. It is drawn once per version of the definitions, because the layout of 300 apps takes
+    a while.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._of: Catalogue | None = None
+        self._content = b""
+
+    def of(self, catalogue: Catalogue, drawn: Callable[[Catalogue], Any]) -> bytes:
+        """Return the picture as JSON. Concurrent callers wait while it is drawn."""
+        with self._lock:
+            if self._of is not catalogue:
+                self._content = msgspec.json.encode(drawn(catalogue)) + b"\n"
+                self._of = catalogue
+            return self._content
 
 
 class ConsoleContext:

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.freshness import Age, UnfinishedWork
-from sluice.ops.documents import age_texts
-from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, as_document
+from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, as_document, fresh_text, stale_text
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, Fresh
 from sluice.planner.preview.forecast import Outlook
 from sluice.planner.preview.preview import Preview
@@ -39,14 +38,14 @@ def nothing_to_do(app: str) -> PlanDocument:
 
 def _satisfied(fresh: Fresh, now: datetime) -> PlanEntry:
     what = "ran as a whole" if fresh.any_ids else "last ran"
-    why = age_texts.fresh(fresh.at, now, fresh.lag_s_max, what=what)
+    why = fresh_text(fresh.at, now, fresh.lag_s_max, what=what)
     return PlanEntry(app=fresh.app, work_ids=fresh.work_ids, why=why)
 
 
 def _stale(age: Age, now: datetime) -> str:
     if age.missing:
         return f"stale: never ran on {age.missing} of its work IDs"
-    return age_texts.stale(age.oldest, now) if age.oldest else "stale"
+    return stale_text(age.oldest, now) if age.oldest else "stale"
 
 
 def _awaited(busy: UnfinishedWork) -> PlanEntry:

@@ -16,6 +16,7 @@ from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import Child, Dossier, EntryCounts, Half, JobRow, Parent, Related
 from sluice.ops.documents import Document, saga_document
 from sluice.ops.documents.saga_document import FlightDocument
+from sluice.ops.text import moment
 
 
 class RoundAt(Document, frozen=True, kw_only=True):
@@ -179,3 +180,11 @@ def _watch(job: JobRow) -> WatchDocument | None:
         at=job.next_poll_at,
         external_status=job.external_status,
     )
+
+
+def removed(job: JobRow) -> str:
+    """Return which part of the history was removed, and when. Empty if nothing was removed."""
+    if job.pruned_at is None:
+        return ""
+    until = "its history" if job.is_pruned else "its earlier history"
+    return f"{until} was removed at {moment(job.pruned_at)} UTC, because of its age"

@@ -16,7 +16,8 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs
-from sluice.ops.documents import Document, age_texts
+from sluice.ops.documents import Document
+from sluice.ops.text import span
 from sluice.planner.preview.critical_path import critical_path
 from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.preview import Preview
@@ -152,9 +153,9 @@ class _Telling:
             lag_s = self._lags_s[job.name]
             is_used = is_fresh(known.since, lag_s, self._now)
             why = (
-                age_texts.fresh(known.since, self._now, lag_s)
+                fresh_text(known.since, self._now, lag_s)
                 if is_used
-                else f"{age_texts.stale(known.since, self._now)}, but it is not requested"
+                else f"{stale_text(known.since, self._now)}, but it is not requested"
             )
         return PlanEntry(app=job.name.app, key=job.name.key, why=why)
 
@@ -174,7 +175,7 @@ class _Telling:
 
     def _stale(self, job: PlannedJob) -> str:
         since = self._found.known[job.name].since
-        return age_texts.stale(since, self._now) if since else "stale: it always runs"
+        return stale_text(since, self._now) if since else "stale: it always runs"
 
     def _gate(self, job: PlannedJob, gate: Gate) -> GateDocument:
         told = {
@@ -208,3 +209,17 @@ def _references(jobs: Iterable[PlannedJob]) -> dict[JobName, str]:
         numbers[job.name.app] += 1
         references[job.name] = f"{job.name.app}#{numbers[job.name.app]}"
     return references
+
+
+def fresh_text(at: datetime, now: datetime, lag_s_max: float, *, what: str = "last ran") -> str:
+    """Return why a job need not run, as text."""
+    return f"fresh: {what} {_ago(at, now)}, max_lag {span(lag_s_max)}"
+
+
+def stale_text(at: datetime, now: datetime) -> str:
+    """Return why a job would run although it has succeeded, as text."""
+    return f"stale: last ran {_ago(at, now)}"
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    return f"{span((now - at).total_seconds())} ago"

@@ -1,5 +1,8 @@
-"""Settings and definitions for a command or the console."""
+"""Settings, definitions and user of a command or the console."""
 
+import getpass
+import os
+import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
@@ -65,3 +68,14 @@ class OperatorContext:
                 advice="Name a source with --apps FILE, or set SLUICE_APPS.",
             )
         return Definitions(self.settings)
+
+
+def whoami() -> str:
+    """Return the user and the host, like ``ana@desk``, for the record of manual interventions. An account without a
+    name is given by its number.
+    """
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"

@@ -6,7 +6,7 @@ from sluice.jobs.sagas.journal import EntryResult, JournalEntry
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import ALL, Dossier, ReadLimits
 from sluice.ledger.reads.saga_details import JournalLine
-from sluice.ops.documents.removed_history import removed
+from sluice.ops.documents.job_document import removed
 from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of

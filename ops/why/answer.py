@@ -1,4 +1,4 @@
-"""Parts of an answer."""
+"""Parts of an answer, and the remedies if no worker serves the planner, the groomer or the scheduler."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,9 +6,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from sluice.broker.messages import CONTROL, GROOMER, SCHEDULER
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
+from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.text import command
+
+#: Queues that must be served for time to pass: the groomer, and the scheduler, which sends the ticks.
+TIME = (GROOMER, SCHEDULER)
 
 
 class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -76,3 +81,16 @@ class Reason(NamedTuple):
 def remedy(words: str, name: JobName, effect: str) -> Remedy:
     """Return a remedy with a command about one job."""
     return Remedy(command(words, name), effect)
+
+
+def absent(facts: Obstacles, *queues: str) -> Sequence[Remedy]:
+    """Return the remedies if any of these queues has no worker. Empty if all of them have one."""
+    missing = [queue for queue in queues if queue in facts.unserved]
+    if not missing:
+        return ()
+    named = "" if len(facts.unserved) == len(CONTROL) else f" --queues {','.join(facts.unserved)}"
+    nobody = f"no worker serves {' and '.join(missing)}"
+    return (
+        Remedy("sluice up", f"starts planner, groomer, scheduler and worker: {nobody}"),
+        Remedy(f"sluice worker{named}", "starts a worker that serves them"),
+    )

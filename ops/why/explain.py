@@ -8,8 +8,7 @@ from sluice.jobs.states import STOPPABLE, TERMINAL
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.why import external, live, submissions, terminal
-from sluice.ops.why.answer import Explanation, Reason, Remedy, WaitsFor, remedy
-from sluice.ops.why.control_workers import absent
+from sluice.ops.why.answer import Explanation, Reason, Remedy, WaitsFor, absent, remedy
 from sluice.ops.why.pauses import resumes
 
 

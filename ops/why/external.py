@@ -4,8 +4,7 @@ from sluice.broker.messages import CONTROL
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.text import first_line, moment, span
-from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from sluice.ops.why.control_workers import TIME, absent
+from sluice.ops.why.answer import TIME, Reason, Remedy, WaitsFor, absent, remedy
 
 
 def detached(job: JobRow, facts: Obstacles) -> Reason:

@@ -8,8 +8,7 @@ from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.text import first_line, moment, span
 from sluice.ops.why import external, parents, partitions, pauses, pools, queue, sagas
-from sluice.ops.why.answer import Reason, WaitsFor, remedy
-from sluice.ops.why.control_workers import TIME, absent
+from sluice.ops.why.answer import TIME, Reason, WaitsFor, absent, remedy
 
 
 def reason(job: JobRow, facts: Obstacles) -> Reason:

@@ -7,8 +7,7 @@ from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ledger.reads.pool_queue import COUNTED_MAX, Holder, SlotWait
-from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy
-from sluice.ops.why.control_workers import TIME, absent
+from sluice.ops.why.answer import TIME, Reason, Remedy, WaitsFor, absent, remedy
 from sluice.ops.why.pauses import app_held_back
 
 

@@ -8,8 +8,7 @@ from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import AHEAD_MAX, Obstacles
 from sluice.ops.text import ago
 from sluice.ops.why import pauses
-from sluice.ops.why.answer import Reason, Remedy, WaitsFor
-from sluice.ops.why.control_workers import TIME, absent
+from sluice.ops.why.answer import TIME, Reason, Remedy, WaitsFor, absent
 
 #: Maximum time that a notification, or its repetition, normally takes to arrive.
 SOON = timedelta(minutes=1)

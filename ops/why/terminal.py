@@ -8,7 +8,7 @@ from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import State
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
-from sluice.ops.documents.removed_history import removed
+from sluice.ops.documents.job_document import removed
 from sluice.ops.text import command, first_line, moment
 from sluice.ops.why import parents, sagas
 from sluice.ops.why.answer import Reason, Remedy, WaitsFor, remedy

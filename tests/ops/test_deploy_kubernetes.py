@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sluice.jobs.text.units import parse_duration_s
 from sluice.ops.cli.main import main
-from sluice.ops.deploy.names import is_name, name_of
+from sluice.ops.deploy.groups import is_name, name_of
 from tests.ops import keda
 from tests.ops.deployed import settings, understood
 from tests.ops.manifests import (

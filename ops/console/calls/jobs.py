@@ -20,11 +20,9 @@ from sluice.ops.documents.job_document import JobDocument
 from sluice.ops.documents.saga_document import SagaDocument, whole_document
 from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.layout.numbers import Frame, Placed, laid
+from sluice.ops.operations.job_answers import document_of, live_graph, reasons
 from sluice.ops.operations.job_records import dossier_of, round_of
-from sluice.ops.operations.live_graph import live_graph
 from sluice.ops.operations.sagas import saga_of
-from sluice.ops.operations.show_job import document_of
-from sluice.ops.operations.why_job import reasons
 from sluice.ops.why.answer import Explanation as Why
 
 #: Number of rows in the answer. A page requests the job once a second, so of a long history it gets only the last

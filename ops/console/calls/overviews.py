@@ -13,9 +13,10 @@ from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.reads.job_lists import ListedJob
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.http_message import Unreadable
+from sluice.ops.console.http_message import Response, Unreadable
 from sluice.ops.console.paging import Limit
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.observe.metrics.exposition import CONTENT_TYPE
 from sluice.ops.observe.overview.page import Overview
 
 
@@ -85,6 +86,11 @@ def _told(job: ListedJob) -> Found:
     return Found(**{word: getattr(job, word) for word in Found.__struct_fields__})
 
 
+def metrics(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Response:
+    """Return all metrics. They are no part of the API: Prometheus expects this path and this format."""
+    return Response(kind=CONTENT_TYPE, content=console.metrics.text().encode())
+
+
 ROUTES = (
     Route(
         method="GET",
@@ -100,5 +106,13 @@ ROUTES = (
         summary="Jobs, the newest first",
         answers=Jobs,
         query=Sought,
+    ),
+    Route(
+        method="GET",
+        path="/metrics",
+        call=metrics,
+        summary="All metrics, in the format of Prometheus",
+        answers=str,
+        kind=CONTENT_TYPE,
     ),
 )

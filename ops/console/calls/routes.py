@@ -1,14 +1,11 @@
-"""All calls."""
+"""All calls, and the call that describes them for programs."""
 
 from sluice.ops.console.calls import (
     apps,
     audits,
-    demands,
-    description,
     events,
     job_acts,
     jobs,
-    metrics,
     overviews,
     partitions,
     sagas,
@@ -17,22 +14,43 @@ from sluice.ops.console.calls import (
     submissions,
     workers,
 )
-from sluice.ops.console.route import Route
+from sluice.ops.console.context import ConsoleContext
+from sluice.ops.console.http_message import Response
+from sluice.ops.console.openapi import Description, described
+from sluice.ops.console.route import CallArguments, NoParameters, Route
 
-_ROUTES: tuple[Route, ...] = (
-    *sessions.ROUTES,
-    *overviews.ROUTES,
-    *apps.ROUTES,
-    *jobs.ROUTES,
-    *job_acts.ROUTES,
-    *submissions.ROUTES,
-    *partitions.ROUTES,
-    *schedules.ROUTES,
-    *sagas.ROUTES,
-    *workers.ROUTES,
-    *audits.ROUTES,
-    *demands.ROUTES,
-    *events.ROUTES,
-    *metrics.ROUTES,
+
+def _with_description(others: tuple[Route, ...]) -> tuple[Route, ...]:
+    """Return all routes, including the call that describes them."""
+
+    def description(_: ConsoleContext, __: CallArguments[NoParameters, NoParameters]) -> Response:
+        return Response(document=document)
+
+    own = Route(
+        method="GET",
+        path="/api/openapi.json",
+        call=description,
+        summary="The description of all calls (OpenAPI 3.1)",
+        answers=Description,
+    )
+    routes = (*others, own)
+    document = described(routes)
+    return routes
+
+
+ROUTES = _with_description(
+    (
+        *sessions.ROUTES,
+        *overviews.ROUTES,
+        *apps.ROUTES,
+        *jobs.ROUTES,
+        *job_acts.ROUTES,
+        *submissions.ROUTES,
+        *partitions.ROUTES,
+        *schedules.ROUTES,
+        *sagas.ROUTES,
+        *workers.ROUTES,
+        *audits.ROUTES,
+        *events.ROUTES,
+    )
 )
-ROUTES = description.table(_ROUTES)

@@ -5,8 +5,8 @@ import argparse
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
-from sluice.ops.operations.user import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -82,6 +82,6 @@ def _write(context: CommandContext, graph: Graph, path: Path, kind: str) -> None
 
 def _live(context: CommandContext, options: Options) -> Graph:
     from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - it takes longer than to draw the apps
-    from sluice.ops.operations.live_graph import live_graph  # noqa: PLC0415 - loads the database driver, which only a live graph needs
+    from sluice.ops.operations.job_answers import live_graph  # noqa: PLC0415 - loads the database driver, which only a live graph needs
 
     return live_graph(context, Installation(context), options.app, options.key)

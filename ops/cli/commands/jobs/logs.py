@@ -20,8 +20,7 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Verbatim
 from sluice.ops.cli.parser import job_options
-from sluice.ops.documents.job_document import log, round_document
-from sluice.ops.documents.removed_history import removed
+from sluice.ops.documents.job_document import log, removed, round_document
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
 from sluice.ops.text import moment

@@ -19,12 +19,11 @@ from sluice.ops.cli.flight_page import facts, steps
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
-from sluice.ops.documents.job_document import done
-from sluice.ops.documents.removed_history import removed
+from sluice.ops.documents.job_document import done, removed
 from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.job_answers import calendar_of, document_of
 from sluice.ops.operations.job_records import dossier_of
 from sluice.ops.operations.sagas import is_saga
-from sluice.ops.operations.show_job import calendar_of, document_of
 from sluice.ops.text import command, first_line, moment, precise, span
 
 #: Maximum number of submissions named that request the job. The latest are named.

@@ -8,7 +8,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
 from sluice.ops.operations.installation import Installation
-from sluice.ops.operations.why_job import reasons
+from sluice.ops.operations.job_answers import reasons
 from sluice.ops.text import ago
 from sluice.ops.why.answer import Explanation
 

@@ -9,9 +9,9 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.flight_texts import counted
+from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import failed_undo
-from sluice.ops.operations.user import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:

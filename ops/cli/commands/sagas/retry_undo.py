@@ -7,9 +7,9 @@ from sluice.ops.cli.command import Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.parser import job_options
+from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import fatal_saga
-from sluice.ops.operations.user import whoami
 
 
 def options(parser: argparse.ArgumentParser) -> None:

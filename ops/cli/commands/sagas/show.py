@@ -10,7 +10,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.flight_page import page, way_out
 from sluice.ops.cli.page import Block, Paragraph, colour
 from sluice.ops.cli.parser import job_options
-from sluice.ops.documents.removed_history import removed
+from sluice.ops.documents.job_document import removed
 from sluice.ops.documents.saga_document import whole_document
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import saga_of

@@ -14,9 +14,9 @@ from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
-from sluice.ops.operations.user import whoami
 from sluice.ops.text import command
 
 
