@@ -6,6 +6,11 @@ comes back late is refused, and its result is dropped. ``ledger.lifecycle.outcom
 A notification names jobs, but the claim takes the same number of the most urgent ready jobs of that app. A worker that
 knows that these jobs take next to no time may take more.
 
+Why a notification names jobs and not only their number: jobs get their ids when they are planned, and a queue delivers
+its messages in the order in which the jobs became ready. If a claim took the first jobs by id, the children of a large
+earlier plan would always be taken before the jobs of a later submission. Claims by number are not faster either
+(measured with 1, 2 and 4 workers, 1 and 10 jobs each: 0.6 to 1.2 times the jobs a second, and about 1.0 in most runs).
+
 A queue delivers its messages in the order of sending. So a job that is more urgent than jobs announced earlier
 *overtakes* them: the next notification for any job of its app takes it. Of two equally urgent jobs that both have a
 start time, the job with the earlier start time overtakes too. The job that lost its place stays ready. The notification
