@@ -44,21 +44,13 @@ class Catalogue(Mapping[str, App]):
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
         self._ranks = _ranks(self._apps)
         self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
-        self._readers: dict[str, list[tuple[App, TableDependency]]] = {}
-        for app in self._filled.values():
-            for dependency in app.partitioning.dependencies if app.partitioning else ():
-                self._readers.setdefault(dependency.table, []).append((app, dependency))
+        self._readers = _readers(self._filled.values())
         self.externals: Mapping[str, Calendar] = {
             table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
         }
-        self._served: dict[str, list[tuple[Alternative, Link]]] = {name: [] for name in self._apps}
-        self._bridged: dict[str, list[tuple[Alternative, Bridge]]] = {name: [] for name in self._apps}
-        for alternative in chain.from_iterable(alternatives.values()):
-            for link in alternative.links:
-                self._served[link.parent.name].append((alternative, link))
-            for bridge in alternative.bridges:
-                for name in bridge.parents:
-                    self._bridged[name].append((alternative, bridge))
+        groups = tuple(chain.from_iterable(alternatives.values()))
+        self._served = _links_by_parent(self._apps, groups)
+        self._bridged = _bridges_by_parent(self._apps, groups)
         self._minding = self._below(name for name in alternatives if _has_lag(alternatives[name]))
 
     def revised(self, apps: Iterable[App]) -> "Catalogue":
@@ -173,6 +165,38 @@ class Catalogue(Mapping[str, App]):
                 reached.add(name)
                 ahead += self.children_of(name)
         return reached
+
+
+def _readers(apps: Iterable[App]) -> dict[str, list[tuple[App, TableDependency]]]:
+    """Return the apps that read each table, and which part of it."""
+    readers: dict[str, list[tuple[App, TableDependency]]] = {}
+    for app in apps:
+        for dependency in app.partitioning.dependencies if app.partitioning else ():
+            readers.setdefault(dependency.table, []).append((app, dependency))
+    return readers
+
+
+def _links_by_parent(
+    names: Iterable[str], groups: Iterable[Alternative]
+) -> dict[str, list[tuple[Alternative, Link]]]:
+    """Return the links to each of these apps, with the groups that contain them."""
+    links: dict[str, list[tuple[Alternative, Link]]] = {name: [] for name in names}
+    for group in groups:
+        for link in group.links:
+            links[link.parent.name].append((group, link))
+    return links
+
+
+def _bridges_by_parent(
+    names: Iterable[str], groups: Iterable[Alternative]
+) -> dict[str, list[tuple[Alternative, Bridge]]]:
+    """Return the bridges that may lead to each of these apps, with the groups that contain them."""
+    bridges: dict[str, list[tuple[Alternative, Bridge]]] = {name: [] for name in names}
+    for group in groups:
+        for bridge in group.bridges:
+            for name in bridge.parents:
+                bridges[name].append((group, bridge))
+    return bridges
 
 
 def _has_lag(alternatives: Iterable[Alternative]) -> bool:
