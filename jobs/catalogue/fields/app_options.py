@@ -1,7 +1,7 @@
 """Options of one app: their names and accepted values. Each wrong option is a fault of its own."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, unknown
@@ -43,11 +43,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     """Return the app as far as it can be read."""
     at = At(faults, entry.origin, entry.name)
     _check_name(entry.name, at)
-    words = _mapping(entry.words, at)
-    for word in words:
-        if word not in WORDS:
-            at.add(unknown(word, (*WORDS, *entry.spent)))
-    words = _of_one_keyspace(words, at)
+    words = _options(entry, at)
     chunking = read_chunking(words, entry, at)
     partitioning = read_partitioning(words, entry.name, at)
     policy = default_policy(words, entry).overridden(read_policy(words, at.add))
@@ -84,6 +80,15 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     )
 
 
+def _options(entry: UnreadApp, at: At) -> Mapping[str, object]:
+    """Return the written options of one way of keying jobs. Each unknown option is a fault."""
+    words = _mapping(entry.words, at)
+    for word in words:
+        if word not in WORDS:
+            at.add(unknown(word, (*WORDS, *entry.spent)))
+    return _of_one_keyspace(words, at)
+
+
 def _placeholders(
     chunking: Chunking | None, partitioning: Partitioning | None, template: Template | None
 ) -> tuple[str, ...] | None:
@@ -97,9 +102,9 @@ def _placeholders(
 
 def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object]:
     """Return the options of one way of keying jobs. If options of several ways are mixed, the others are left out."""
-    of_template = [word for word in TEMPLATE_WORDS if word in words]
-    of_chunks = [word for word in CHUNK_WORDS if word in words]
-    of_partitions = [word for word in PARTITION_WORDS if word in words]
+    of_template = _written(TEMPLATE_WORDS, words)
+    of_chunks = _written(CHUNK_WORDS, words)
+    of_partitions = _written(PARTITION_WORDS, words)
     left_out: list[str] = []
     if of_partitions and (of_template or of_chunks):
         left_out = [*of_template, *of_chunks]
@@ -115,6 +120,11 @@ def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object
         at.add(f"{', '.join(of_template)}: an app with chunk_size has no keys of its own{needs}")
         left_out = of_template
     return {word: value for word, value in words.items() if word not in left_out}
+
+
+def _written(options: Iterable[str], words: Mapping[str, object]) -> list[str]:
+    """Return those of the options that the definition contains."""
+    return [option for option in options if option in words]
 
 
 def _check_name(name: str, at: At) -> None:
