@@ -300,12 +300,15 @@ def _hook(written: object) -> object:
     has = [name for name in HOOK_METHODS if callable(getattr(hook, name, None))]
     if not has and (isinstance(hook, type) or not callable(hook)):
         raise ValueError(f"{written!r} has none of {', '.join(HOOK_METHODS)}")
-    _require_sync(hook, has)
+    _require_sync_and_one_argument(hook, has)
     return hook
 
 
-def _require_sync(hook: object, has: list[str]) -> None:
-    """Raise ValueError if a method of the hook is async, or if the hook cannot be called to make an object."""
+def _require_sync_and_one_argument(hook: object, has: list[str]) -> None:
+    """Raise ValueError if a method of the hook is async, or if the hook cannot be called to make an object.
+
+    A hook that makes objects is called with one argument, the flight.
+    """
     name = getattr(hook, "__name__", type(hook).__name__)
     if awaited := [each for each in has if is_awaited(getattr(hook, each))]:
         raise ValueError(f"{', '.join(awaited)} of {name} is async, and hooks are not awaited; make it a def")
