@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
 from typing import Any
 
@@ -28,16 +28,25 @@ def text_behind(function: Callable[..., Any]) -> str:
     own = [place for place, names in enumerate(bound) if name in names]
     if not own:
         return source_of(function)
-    wanted, found = {name}, set[int]()
-    while reached := {place for place, names in enumerate(bound) if names & wanted} - found:
-        found |= reached
-        wanted |= {used for place in reached for used in _used(statements[place])}
+    found = _reached(name, statements, bound)
     # Lines as the parser counts them: a form feed, for example, does not end a line.
     lines = StringIO(text, newline=None).read().split("\n")
     return "\n".join(
         "\n".join(lines[_first(statements[place], bare=place in own) - 1 : statements[place].end_lineno])
         for place in sorted(found)
     )
+
+
+def _reached(name: str, statements: Sequence[ast.stmt], bound: Sequence[frozenset[str]]) -> set[int]:
+    """Return the indexes of the statements that define ``name`` or anything that these use, directly or indirectly.
+
+    ``bound`` are the names that each statement defines.
+    """
+    wanted, found = {name}, set[int]()
+    while reached := {place for place, names in enumerate(bound) if names & wanted} - found:
+        found |= reached
+        wanted |= {used for place in reached for used in _used(statements[place])}
+    return found
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
