@@ -83,14 +83,8 @@ def _add(stream: Stream, members: Members, header: tarfile.TarInfo, notes: _Note
 
 
 def _read_pax(records: bytes, notes: _Notes, *, is_global: bool) -> None:
-    """Read records of the form ``LENGTH KEY=VALUE`` and a newline. LENGTH counts the whole record."""
-    while records:
-        digits, _, _ = records.partition(b" ")
-        length = int(digits) if digits.isdigit() and len(digits) < 8 else 0
-        record, records = records[:length], records[length:]
-        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
-        if not record.endswith(b"\n") or not equals or len(record) != length:
-            raise Unfit("it is damaged: a header cannot be read")
+    """Store the records that concern the next member. Unfit if a record is not allowed."""
+    for key, value in _pax_records(records):
         if key in {b"path", b"linkpath", b"size"} and is_global:
             raise Unfit(f"a header gives all members the same {key.decode()}")
         if key.startswith(b"GNU.sparse"):
@@ -103,6 +97,20 @@ def _read_pax(records: bytes, notes: _Notes, *, is_global: bool) -> None:
             if not value.isdigit() or len(value) > 18:
                 raise Unfit("it is damaged: a member has no size")
             notes.size = int(value)
+
+
+def _pax_records(records: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the keys and values of records of the form ``LENGTH KEY=VALUE`` and a newline. LENGTH counts the whole
+    record.
+    """
+    while records:
+        digits, _, _ = records.partition(b" ")
+        length = int(digits) if digits.isdigit() and len(digits) < 8 else 0
+        record, records = records[:length], records[length:]
+        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
+        if not record.endswith(b"\n") or not equals or len(record) != length:
+            raise Unfit("it is damaged: a header cannot be read")
+        yield key, value
 
 
 def _body(stream: Stream, size: int) -> bytes:
