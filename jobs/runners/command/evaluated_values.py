@@ -94,19 +94,33 @@ class _Reader:
         return not frame.quoted and self._opens_unquoted(frame)
 
     def _opens_unquoted(self, frame: _Frame) -> bool:
-        begins = frame.words is not None and frame.word is None
         if self._is_next("'") or self._is_next("$'"):
             self._single(ansi=self._is_next("$'"))
-        elif begins and self._is_next("(("):
+            return True
+        if frame.words is None:
+            return False
+        return (frame.word is None and self._opens_at_word(frame)) or (
+            not frame.tests and self._opens_in_command(frame)
+        )
+
+    def _opens_at_word(self, frame: _Frame) -> bool:
+        """Enter a construct that is recognized only where a word may begin. Return whether there is one."""
+        if self._is_next("(("):
             self._enter(2, _Frame(end="))", why=ARITHMETIC))
-        elif begins and self._is_next("[[") and not frame.tests:
+        elif self._is_next("[[") and not frame.tests:
             self._enter(2, _Frame(end="]]", words=[], tests=True))
-        elif begins and self._is_next("#"):
+        elif self._is_next("#"):
             while self._at < len(self._units) and self._units[self._at] != "\n":
                 self._at += 1
-        elif frame.words is not None and not frame.tests and self._is_next("<<"):
+        else:
+            return False
+        return True
+
+    def _opens_in_command(self, frame: _Frame) -> bool:
+        """Enter a here-document or a subshell, which ``[[ ]]`` cannot contain. Return whether there is one."""
+        if self._is_next("<<"):
             self._redirect()
-        elif self._is_next("(") and frame.words is not None and not frame.tests:
+        elif self._is_next("("):
             self._end_command(frame)
             self._enter(1, _Frame(end=")", words=[]))
         else:
