@@ -216,12 +216,7 @@ def words(fence: Fence, *, writes: Sequence[str] = (), reads: Sequence[str] = ()
         yield from _writable(path)
     yield from _own()
     yield from _shown((*reads, *((RESOLVER,) if fence.network else ())))
-    laid = [
-        *((path, _writable(path)) for path in writable if path not in wide),
-        *((path, _nothing_at(path)) for path in hidden),
-    ]
-    for _, each in sorted(laid, key=lambda pair: len(pair[0].parts)):
-        yield from each
+    yield from _upper_first([path for path in writable if path not in wide], hidden)
     for folder in writes:
         yield from _writable(Path(folder))
     # Last, because until then mount points are created in these folders for the paths below.
@@ -253,6 +248,16 @@ def _roots() -> Iterator[str]:
 def _services() -> tuple[str, ...]:
     first, *others = SERVICES
     return (first, *(each for each in others if Path(each).is_dir() and not Path(each).is_symlink()))
+
+
+def _upper_first(writable: Sequence[Path], hidden: Sequence[Path]) -> Iterator[str]:
+    """Yield mounts of these paths. Those of lower paths come later, so that they override the mounts above them."""
+    mounts = [
+        *((path, _writable(path)) for path in writable),
+        *((path, _nothing_at(path)) for path in hidden),
+    ]
+    for _, mount in sorted(mounts, key=lambda pair: len(pair[0].parts)):
+        yield from mount
 
 
 def _shown(reads: Sequence[str]) -> Iterator[str]:
