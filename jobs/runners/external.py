@@ -87,8 +87,6 @@ class ManagedRunner:
             job,
             attachment=attachment or _Unattached(),
             limits=limits,
-            stop=stop,
-            report=report,
             pause_s=pause_s,
             # Without a ledger no worker will be sent to poll.
             leaves=output.text if assignment.app.unbounded and attachment else None,
@@ -128,8 +126,6 @@ class _Watch:
         *,
         attachment: Attachment,
         limits: Limits,
-        stop: threading.Event,
-        report: Report,
         pause_s: float,
         leaves: Callable[[], str] | None,
     ) -> None:
@@ -137,8 +133,6 @@ class _Watch:
         self._job = job
         self._attachment = attachment
         self._limits = limits
-        self._stop = stop
-        self._report = report
         self._pause_s = pause_s
         self._leaves = leaves
         self._said = ""
@@ -204,7 +198,7 @@ class _Watch:
                 outcome = self._heard(heard.status, handle)
                 if outcome is not None:
                     return outcome
-            self._stop.wait(self._limits.within_s(self._pause_s * 2**failed_polls))
+            self._limits.wait(self._pause_s * 2**failed_polls)
             halt = self._limits.reached()
             if halt is not None:
                 return self._leave(handle, halt)
@@ -212,7 +206,7 @@ class _Watch:
     def _heard(self, status: Status, handle: JSON) -> Outcome | None:
         """Return the outcome that the status implies. None while the work continues."""
         if status.progress is not None:
-            self._report(*status.progress)
+            self._job.progress(*status.progress)
         try:
             self._acknowledge(status.done)
         except SluiceError as error:

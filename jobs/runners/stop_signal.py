@@ -43,3 +43,7 @@ class Limits:
     def within_s(self, wait_s: float) -> float:
         """Return the seconds that a caller may wait without missing the deadline, at most ``wait_s``."""
         return max(0.0, min(wait_s, self._deadline - time.monotonic()))
+
+    def wait(self, wait_s: float) -> None:
+        """Wait until the stop or the deadline, at most ``wait_s``."""
+        self._stop.wait(self.within_s(wait_s))
