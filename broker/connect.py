@@ -38,11 +38,7 @@ def connect(
     has to belong to that installation, or to none.
     """
     address = parse_address(url, setting=setting)
-    if not _NAMESPACE.fullmatch(namespace):
-        raise BadSetting(
-            f"SLUICE_BROKER_NAMESPACE: {namespace!r} is not made of letters, digits and the signs . _ : -.",
-            advice="For example SLUICE_BROKER_NAMESPACE=staging",
-        )
+    _check_namespace(namespace)
     encoder = JsonEncoder(keys)
     set_encoder(encoder)
     if address.scheme == "memory":
@@ -64,3 +60,11 @@ def connect(
     # pika logs a traceback for every refused connection. The relevant part of it is in Sluice's own log lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder, owner=owner, namespace=namespace)
+
+
+def _check_namespace(namespace: str) -> None:
+    if not _NAMESPACE.fullmatch(namespace):
+        raise BadSetting(
+            f"SLUICE_BROKER_NAMESPACE: {namespace!r} is not made of letters, digits and the signs . _ : -.",
+            advice="For example SLUICE_BROKER_NAMESPACE=staging",
+        )
