@@ -6,7 +6,7 @@ of a step is dead, and is rerun. The exception is a live job that has made all o
 again before it ends: it is left as it is.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sluice.jobs.model.names import JobName
@@ -48,30 +48,60 @@ def enter(
     The ``joined`` ones among these existed before, so a need for them may be met already. ``even`` is true if none of
     the needed jobs is less urgent than these steps.
     """
-    made = insertion.insert(tx, jobs).ids
-    older = known_jobs.find(tx, [job.name for job in jobs if job.name not in made])
-    ids = {**made, **{name: job.id for name, job in older.items()}}
-    held = {*tx.column(_HOLD_LIVING, jobs=[job.id for job in older.values()])} if older else set()
-    living = {name for name, job in older.items() if job.id in held}
-    again = [job for job in jobs if job.name in older and job.name not in living]
-    waiting_for_others = [ids[job.name] for job in jobs if job.name not in living and _needs_any(job, joined)]
-    dependencies.write(tx, [job for job in jobs if job.name in made], {**known, **ids})
-    rerun_jobs = reruns.begin_anew(tx, [ids[job.name] for job in again])
-    insertion.renew(tx, again, ids)
-    dependencies.replace(tx, again, {**known, **ids})
+    steps = _insert(tx, jobs)
+    again = steps.ids_of(steps.dead)
+    ids = {**known, **steps.ids}
+    dependencies.write(tx, steps.new, ids)
+    rerun_jobs = reruns.begin_anew(tx, again)
+    insertion.renew(tx, steps.dead, steps.ids)
+    dependencies.replace(tx, steps.dead, ids)
+    waiting_for_others = steps.ids_of(
+        job for job in jobs if job.name not in steps.living and _needs_any(job, joined)
+    )
     unsure = sorted({*rerun_jobs, *waiting_for_others})
     dependencies.recount(tx, unsure)
-    priorities.lend(tx, unsure if even else sorted({*unsure, *made.values()}))
-    is_open = [ids[job.name] for job in jobs if job.name in made and insertion.is_open(job)]
+    priorities.lend(tx, unsure if even else sorted({*unsure, *steps.ids_of(steps.new)}))
+    is_open = steps.ids_of(job for job in steps.new if insertion.is_open(job))
     ready = make_ready(tx, By.PLANNER, [*unsure, *is_open])
-    return Entered(ids, ready, living, [ids[job.name] for job in again])
+    return Entered(steps.ids, ready, steps.living, again)
 
 
 def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:
     """Insert placeholder jobs for partitions that are made elsewhere, if they are missing. Return their ids."""
+    made, older = _insert_missing(tx, jobs)
+    return {**made, **older}
+
+
+class _Steps(NamedTuple):
+    """Steps of a plan with their ids, by the jobs that existed under their names.
+
+    No job existed for a ``new`` step. A ``dead`` job is rerun. A ``living`` one continues unchanged.
+    """
+
+    ids: Mapping[JobName, int]
+    new: list[PlannedJob]
+    dead: list[PlannedJob]
+    living: set[JobName]
+
+    def ids_of(self, jobs: Iterable[PlannedJob]) -> list[int]:
+        return [self.ids[job.name] for job in jobs]
+
+
+def _insert(tx: Tx, jobs: Sequence[PlannedJob]) -> _Steps:
+    """Insert the missing steps, and lock the existing jobs that are alive."""
+    made, older = _insert_missing(tx, jobs)
+    held = {*tx.column(_HOLD_LIVING, jobs=list(older.values()))} if older else set()
+    living = {name for name, id in older.items() if id in held}
+    new = [job for job in jobs if job.name in made]
+    dead = [job for job in jobs if job.name in older and job.name not in living]
+    return _Steps({**made, **older}, new, dead, living)
+
+
+def _insert_missing(tx: Tx, jobs: Sequence[PlannedJob]) -> tuple[dict[JobName, int], dict[JobName, int]]:
+    """Insert the jobs that do not exist yet; return the ids of the inserted and of the existing jobs."""
     made = insertion.insert(tx, jobs).ids
     older = known_jobs.find(tx, [job.name for job in jobs if job.name not in made])
-    return {**made, **{name: each.id for name, each in older.items()}}
+    return made, {name: job.id for name, job in older.items()}
 
 
 def _needs_any(job: PlannedJob, names: Collection[JobName]) -> bool:
