@@ -199,9 +199,9 @@ class Walk:
             yield JobName(app.name, key)
 
     def _visit(self, name: JobName) -> None:
-        state = self._states[name]
         if name in self._planned and self._planned[name].standing is not EntryState.EXPECTED:
             return
+        state = self._states[name]
         app = self._catalogue.app(name.app)
         if app.chunking and state is None:
             raise no_such_chunk(name)
@@ -211,13 +211,15 @@ class Walk:
         again = self._runs_again(name)
         if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
             self._add(name, EntryState.SKIPPED)
-            return
-        if state in _OVER and not again:
-            if name in self._taken_along:
-                self._look_behind(keyspace, app, name)
-            else:
-                self._add(name, EntryState.WANTED)
-            return
+        elif again or state not in _OVER:
+            self._add_run(keyspace, app, name)
+        elif name in self._taken_along:
+            self._look_behind(keyspace, app, name)
+        else:
+            self._add(name, EntryState.WANTED)
+
+    def _add_run(self, keyspace: Keyspace, app: App, name: JobName) -> None:
+        """Add a job that is going to run, with its needs. Its parents are requested when their states are known."""
         gates = keyspace.gates(app, name.key)
         if not gates:
             _require_match(keyspace, app, name.key)
