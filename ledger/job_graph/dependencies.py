@@ -265,15 +265,6 @@ INSERT INTO propagation_outbox (job, since) SELECT unnest(%(jobs)s::bigint[]), {
 _REMOVE_FROM_OUTBOX = "DELETE FROM propagation_outbox WHERE job = ANY(%(jobs)s)"
 
 
-class _Touched(NamedTuple):
-    """Gate that was counted down, and the job behind it."""
-
-    is_open: bool
-    has_lost: bool
-    may_begin: bool
-    job: ReadyJob
-
-
 class Propagated(NamedTuple):
     """Result of a propagation.
 
@@ -365,13 +356,12 @@ def propagate(tx: Tx, ended: list[int], *, leave_startable: bool = False) -> Pro
     turned: list[int] = []
     upstream_failed: dict[int, str] = {}
     startable: dict[int, ReadyJob] = {}
-    while ended and (touched := _count_down(tx, ended)):
-        opened = sorted({each.job.job for each in touched if each.is_open})
-        died = sorted({each.job.job for each in touched if each.has_lost})
+    while ended and (children := _count_down(tx, ended)):
+        opened, died = sorted(children.opened), sorted(children.died)
         if opened and (died or (leave_startable and len(opened) > 1)):
             tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
         if leave_startable:
-            startable |= {each.job.job: each.job for each in touched if each.is_open and each.may_begin}
+            startable |= children.startable
         ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in startable])
         last = fail_upstream(tx, died)
         upstream_failed |= last
@@ -402,8 +392,28 @@ def remove_from_outbox(tx: Tx, ended: list[int]) -> None:
         tx.write(_REMOVE_FROM_OUTBOX, jobs=ended)
 
 
-def _count_down(tx: Tx, ended: list[int]) -> list[_Touched]:
+class _Children(NamedTuple):
+    """Children with a gate that was counted down, by id.
+
+    ``opened`` have a gate that is met, ``died`` have lost a gate. ``startable`` are the opened jobs that may start now.
+    """
+
+    opened: set[int]
+    died: set[int]
+    startable: dict[int, ReadyJob]
+
+
+def _count_down(tx: Tx, ended: list[int]) -> _Children | None:
+    """Count down the gates of the children of these jobs; None if no gate has changed."""
     rows = tx.rows(_COUNT_DOWN, jobs=ended)
-    return [
-        _Touched(is_open, has_lost, may_begin, ReadyJob(*job)) for is_open, has_lost, may_begin, *job in rows
-    ]
+    if not rows:
+        return None
+    children = _Children(set(), set(), {})
+    for is_open, has_lost, may_begin, id, *terms in rows:
+        if is_open:
+            children.opened.add(id)
+        if has_lost:
+            children.died.add(id)
+        if is_open and may_begin:
+            children.startable[id] = ReadyJob(id, *terms)
+    return children
