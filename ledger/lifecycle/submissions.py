@@ -164,8 +164,21 @@ _CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.saga_open AND {U
 _CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.saga_open")
 _NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
 
-#: Id, app, state, request, whether children are pushed, reason for a refusal, and id of the message.
-_Row = tuple[str, str, SubmissionState, str, bool, str | None, str | None]
+
+class _Row(NamedTuple):
+    """Columns of a new submission.
+
+    ``push`` is true if its children are pushed. ``reason`` is set if it is refused. ``message`` is the id of the
+    message that contained it.
+    """
+
+    id: str
+    app: str
+    state: SubmissionState
+    request: str
+    push: bool
+    reason: str | None
+    message: str | None
 
 
 class Admitted(NamedTuple):
@@ -199,19 +212,30 @@ def admit(
     if two clients use an id concurrently, the second submission is compared with the first.
     """
     rows = [_row(*each) for each in zip_longest(submissions, reasons, messages)]
-    first = {row[0]: place for place, row in reversed([*enumerate(rows)])}
+    first = {row.id: place for place, row in reversed([*enumerate(rows)])}
     new = set(tx.column(_RECEIVE, **_given(rows)))
     if there := [rows[place] for id_, place in first.items() if id_ not in new]:
         new |= set(tx.column(_RENEW, **_given(there)))
-    repeated = [place for place, row in enumerate(rows) if row[0] not in new or first[row[0]] != place]
-    differing = tx.column(_DIFFERING, **_given([rows[place] for place in repeated])) if repeated else []
-    taken = [row for place, row in enumerate(rows) if place not in repeated]
-    requests.note(tx, [Refusal(row[0], row[1], row[5]) for row in taken if row[5] is not None])
-    return Admitted(new, [repeated[nth - 1] for nth in differing])
+    repeated = [place for place, row in enumerate(rows) if row.id not in new or first[row.id] != place]
+    conflicts = _conflicts(tx, rows, repeated)
+    requests.note(tx, _refusals(row for place, row in enumerate(rows) if place not in repeated))
+    return Admitted(new, conflicts)
+
+
+def _conflicts(tx: Tx, rows: Sequence[_Row], repeated: Sequence[int]) -> list[int]:
+    """Return the indexes among ``repeated`` of the rows with another content than the ledger has under their id."""
+    if not repeated:
+        return []
+    differing = tx.column(_DIFFERING, **_given([rows[place] for place in repeated]))
+    return [repeated[nth - 1] for nth in differing]
+
+
+def _refusals(rows: Iterable[_Row]) -> list[Refusal]:
+    return [Refusal(row.id, row.app, row.reason) for row in rows if row.reason is not None]
 
 
 def _row(submission: Submission, reason: str | None, message: str | None) -> _Row:
-    return (
+    return _Row(
         submission.require_id(),
         submission.app,
         SubmissionState.REFUSED if reason else SubmissionState.RECEIVED,
@@ -223,7 +247,7 @@ def _row(submission: Submission, reason: str | None, message: str | None) -> _Ro
 
 
 def _given(rows: Sequence[_Row]) -> dict[str, list[object]]:
-    return arrays(rows, "id", "app", "state", "request", "push", "reason", "message")
+    return arrays(rows, *_Row._fields)
 
 
 def activate(tx: Tx, numbers: list[int]) -> None:
