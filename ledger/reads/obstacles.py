@@ -9,7 +9,7 @@ much of something: a job may have a hundred thousand parents.
 - ``pieces``: jobs that run in place of a split job. They are its halves, or the halves of these, to any depth.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -318,19 +318,7 @@ def _of(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
         flight=saga_details.flight(tx, job.id) if job.saga_open else None,
         app_pause=pause_of(tx, job.app) if job.state is State.READY or job.waiting_for_slot else None,
     )
-    if job.state is State.WAITING or job.state in DEAD:
-        return _with_parents(tx, job, found)
-    if job.state is State.SPLIT:
-        return replace(found, pieces=pieces(tx, job.id))
-    if job.state is State.READY:
-        (ahead,) = tx.column(_AHEAD, app=job.app, job=job.id, limit=AHEAD_MAX + 1)
-        return replace(found, crew=fleet.crew(tx, job.app), ahead=ahead)
-    if job.state is State.EXPECTED:
-        for app, key, place in tx.rows(_CHILD, job=job.id):
-            return replace(found, child=JobName(app, key), to_land=place is not None)
-        return found
-    leases = tx.structs(Lease, _LEASE, worker=job.worker) if job.worker else []
-    return replace(found, lease=leases[0] if leases else None)
+    return _ADDED_BY_STATE.get(job.state, _with_lease)(tx, job, found)
 
 
 def _with_parents(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
@@ -348,6 +336,36 @@ def _with_parents(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacle
         root=_alone(tx, first_cause, found) if first_cause else None,
         slot_wait=slot_wait(tx, job.id, job.pool) if job.waiting_for_slot and job.pool else None,
     )
+
+
+def _with_pieces(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
+    return replace(found, pieces=pieces(tx, job.id))
+
+
+def _with_queue(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
+    (ahead,) = tx.column(_AHEAD, app=job.app, job=job.id, limit=AHEAD_MAX + 1)
+    return replace(found, crew=fleet.crew(tx, job.app), ahead=ahead)
+
+
+def _with_child(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
+    for app, key, place in tx.rows(_CHILD, job=job.id):
+        return replace(found, child=JobName(app, key), to_land=place is not None)
+    return found
+
+
+def _with_lease(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:
+    leases = tx.structs(Lease, _LEASE, worker=job.worker) if job.worker else []
+    return replace(found, lease=leases[0] if leases else None)
+
+
+#: Function that adds the facts about jobs in a state. For all other states it is ``_with_lease``.
+_ADDED_BY_STATE: Mapping[State, Callable[[Tx, job_details.JobRow, Obstacles], Obstacles]] = {
+    **dict.fromkeys(DEAD, _with_parents),
+    State.WAITING: _with_parents,
+    State.SPLIT: _with_pieces,
+    State.READY: _with_queue,
+    State.EXPECTED: _with_child,
+}
 
 
 def _alone(tx: Tx, name: JobName, of: Obstacles) -> Obstacles:
