@@ -65,16 +65,13 @@ class TaskBatch(Struct, frozen=True, kw_only=True):
 def open_tasks(tx: Tx, app: str, parcels: Sequence[TaskBatch]) -> list[tuple[str, ...]]:
     """Admit the batches, with numbers in their order; return the keys of each. An existing batch is left as it is."""
     there = standing(tx, parcels)
-    new = [parcel for parcel in parcels if parcel.submission.require_id() not in there]
-    given = [key for parcel in new for key in parcel.keys if key is not None]
-    numbers = iter(reserve(tx, app, sum(parcel.keys.count(None) for parcel in new), given))
-    asked = [_asked(parcel, [next(numbers) if key is None else key for key in parcel.keys]) for parcel in new]
+    new = _numbered(tx, app, [batch for batch in parcels if batch.submission.require_id() not in there])
     # If two transactions open the same tasks at the same time, they ask for different numbers. That is no conflict.
-    taken = submissions.admit(tx, asked).new
-    keys = {each.require_id(): each.named_keys or () for each in asked if each.id in taken}
+    taken = submissions.admit(tx, new).new
+    keys = {each.require_id(): each.named_keys or () for each in new if each.id in taken}
     # If a concurrent transaction was first with a batch, only the numbers for it are lost.
     keys |= there if len(taken) == len(new) else standing(tx, parcels)
-    return [keys[parcel.submission.require_id()] for parcel in parcels]
+    return [keys[batch.submission.require_id()] for batch in parcels]
 
 
 def standing(tx: Tx, parcels: Sequence[TaskBatch]) -> Mapping[str, tuple[str, ...]]:
@@ -101,10 +98,20 @@ def reserve(tx: Tx, app: str, count: int, given: Sequence[str]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def _asked(parcel: TaskBatch, keys: list[str]) -> Submission:
+def _numbered(tx: Tx, app: str, batches: Sequence[TaskBatch]) -> list[Submission]:
+    """Return the submissions of these batches with all of their keys: the given ones, and reserved numbers."""
+    given = [key for batch in batches for key in batch.keys if key is not None]
+    numbers = iter(reserve(tx, app, sum(batch.keys.count(None) for batch in batches), given))
+    return [
+        _with_keys(batch.submission, [next(numbers) if key is None else key for key in batch.keys])
+        for batch in batches
+    ]
+
+
+def _with_keys(submission: Submission, keys: list[str]) -> Submission:
     if len(keys) == 1:
-        return replace(parcel.submission, key=keys[0])
-    return replace(parcel.submission, keys=tuple(keys))
+        return replace(submission, key=keys[0])
+    return replace(submission, keys=tuple(keys))
 
 
 #: States of jobs that may be collected. A job that was split is not collected; its halves are.
