@@ -139,10 +139,7 @@ def sort_out(
 
     A submission that ended a planner is planned by itself, so that it does not affect others.
     """
-    attempts: dict[int, list[Attempt]] = {}
-    if attempted := [each.number for each in held if each.attempted]:
-        for attempt in plan_attempts.by_others(tx, attempted, worker):
-            attempts.setdefault(attempt.submission, []).append(attempt)
+    attempts = _attempts_by_others(tx, held, worker)
     fresh = [each for each in held if each.number not in attempts]
     again = [each for each in held if each.number in attempts and _may_try(tx, each, attempts[each.number])]
     if fresh or len(again) > 1:
@@ -151,6 +148,17 @@ def sort_out(
         submissions.set_aside(tx, [again[0].number], for_s=RETRY_S, reason=NOT_ITS_TURN)
         return [], []
     return again, []
+
+
+def _attempts_by_others(
+    tx: Tx, held: Iterable[ReceivedSubmission], worker: UUID | None
+) -> dict[int, list[Attempt]]:
+    """Return the attempts of other workers at these submissions, by the number of the submission."""
+    attempts: dict[int, list[Attempt]] = {}
+    if attempted := [each.number for each in held if each.attempted]:
+        for attempt in plan_attempts.by_others(tx, attempted, worker):
+            attempts.setdefault(attempt.submission, []).append(attempt)
+    return attempts
 
 
 def _may_try(tx: Tx, received: ReceivedSubmission, attempts: Sequence[Attempt]) -> bool:
