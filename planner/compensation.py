@@ -94,21 +94,31 @@ def plan_of(
     ``askers`` maps each saga to the submission that undoes it, if that is not ``number`` for all. ``behind`` are
     compensations that were planned before, for consequences of these effects.
     """
-    undoing, own = laid_out.undoing, set(laid_out.undoing.values())
-    known = [(id, name) for id, name in behind if id in undoing and name not in own]
+    undoing = laid_out.undoing
+    known = _planned_before(undoing, behind)
     needs = _needs(undoing, ties, known)
     planned = [
         _planned(catalogue, number, name, laid_out.effects[id].kwargs or {}, sorted(needs[id]))
         for id, name in undoing.items()
     ]
-    jobs = [_as_it_is(job) if job.name in earlier and earlier[job.name].is_live else job for job in planned]
-    again = tuple(job.name for job in jobs if job.name in earlier and not earlier[job.name].is_live)
+    live = {name for name, job in earlier.items() if job.is_live}
+    jobs = [_as_it_is(job) if job.name in live else job for job in planned]
+    dead = earlier.keys() - live
+    again = tuple(job.name for job in planned if job.name in dead)
     named = [_named(catalogue, name) for name in sorted({name for _, name in known})]
     return JobPlan(
         jobs=in_order(catalogue, [*jobs, *named]),
         requests=_requests(laid_out, number, askers),
         reruns=(RerunRequest(number, again),) if again else (),
     )
+
+
+def _planned_before(
+    undoing: Mapping[int, JobName], behind: Iterable[tuple[int, JobName]]
+) -> list[tuple[int, JobName]]:
+    """Return the pairs of an effect that is undone here and a compensation that this plan does not make itself."""
+    own = set(undoing.values())
+    return [(id, name) for id, name in behind if id in undoing and name not in own]
 
 
 def _needs(
