@@ -6,7 +6,6 @@ for both. A submission with a branch is planned by the definitions of that branc
 """
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -120,8 +119,14 @@ def sync(
     """
     apps = [app for app in catalogue.values() if app.partitioning]
     made = [_kept(app) for app in apps]
-    work = partial(_sync, branch=branch, catalogue=catalogue, apps=apps, made=made, by=by, dry_run=dry_run)
-    return ledger.transact(work)
+
+    def change(tx: Tx) -> Difference:
+        difference = _compare(tx, branch, catalogue, apps)
+        if not dry_run:
+            versions.set_branch(tx, branch, made, catalogue.confs, by=by)
+        return difference
+
+    return ledger.transact(change)
 
 
 def _kept(app: App) -> Kept:
@@ -135,25 +140,14 @@ def _kept(app: App) -> Kept:
     )
 
 
-def _sync(
-    tx: Tx,
-    *,
-    branch: str,
-    catalogue: Catalogue,
-    apps: list[App],
-    made: list[Kept],
-    by: str | None,
-    dry_run: bool,
-) -> Difference:
+def _compare(tx: Tx, branch: str, catalogue: Catalogue, apps: Sequence[App]) -> Difference:
+    """Lock the branch, and return the changes from its present apps to these."""
     versions.lock_branch(tx, branch)
     synced = versions.synced(tx, branch)
     # A new branch is compared with the main branch, because it usually starts as a copy of that.
     before = versions.of_branch(tx, branch if synced else MAIN)
     _refuse_orphans(catalogue, before)
-    difference = _difference(tx, branch, before, apps)
-    if not dry_run:
-        versions.set_branch(tx, branch, made, catalogue.confs, by=by)
-    return difference
+    return _difference(tx, branch, before, apps)
 
 
 def _refuse_orphans(catalogue: Catalogue, before: Iterable[Kept]) -> None:
