@@ -30,6 +30,7 @@ from sluice.planner.keyspaces.partitions.ranges import united, without
 from sluice.planner.keyspaces.partitions.refill import touched
 from sluice.planner.keyspaces.partitions.table_demand import (
     ALL,
+    SuppliedTable,
     Supply,
     TableKnowledge,
     jobs_in,
@@ -160,12 +161,11 @@ class Layout:
             return
         held = self._known.held(table, app.version, self._within(table, wanted))
         supply = self._by_table[table] = Supply(
-            table,
-            app,
-            partitioning.calendar,
+            SuppliedTable(
+                name=table, app=app, calendar=partitioning.calendar, step_size=partitioning.step_size
+            ),
             held=held,
             wanted=wanted,
-            size=partitioning.step_size,
             forced=forced,
             later=self._missing_later(table, app.version),
         )
@@ -194,7 +194,10 @@ class Layout:
         held = self._known.held(table, calendar.unit, self._within(table, wanted))
         alone = {*without(or_later, united(self._wanted[table]))}
         self._by_table[table] = Supply(
-            table, None, calendar, held=held, wanted=wanted, size=1, or_later=alone
+            SuppliedTable(name=table, app=None, calendar=calendar, step_size=1),
+            held=held,
+            wanted=wanted,
+            or_later=alone,
         )
         refuse_excess(self._by_table.values(), jobs_max=JOBS_MAX, where=self._app.name)
 

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import Protocol
 
+from msgspec import Struct
+
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import landing_key
@@ -29,9 +31,18 @@ class TableKnowledge(Protocol):
     def extent(self, table: str, version: str) -> KnownExtent: ...
 
 
+class SuppliedTable(Struct, frozen=True, kw_only=True):
+    """Table in a plan. ``app`` fills it, by jobs of at most ``step_size`` partitions. For an external table ``app`` is
+    None, and each missing partition has a job that stands for its landing."""
+
+    name: str
+    app: App | None
+    calendar: Calendar
+    step_size: int
+
+
 class Supply:
-    """Supply of one table. ``app`` fills it. For an external table ``app`` is None, and each missing partition has a
-    job that stands for its landing.
+    """Supply of one table.
 
     ``held`` are the partitions in ``wanted`` that exist or are under way. ``missing`` is the part of ``wanted`` that
     does not exist and that no job is making. ``forced`` partitions are made again although they exist. ``later`` are
@@ -41,27 +52,24 @@ class Supply:
 
     def __init__(
         self,
-        table: str,
-        app: App | None,
-        calendar: Calendar,
+        table: SuppliedTable,
         *,
         held: Sequence[HeldRange],
         wanted: list[Span],
-        size: int,
         forced: Sequence[Span] = (),
         later: Sequence[int] = (),
         or_later: Set[Span] = frozenset(),
     ) -> None:
-        self.table = table
-        self.app = app
-        self.calendar = calendar
+        self.table = table.name
+        self.app = table.app
+        self.calendar = table.calendar
         self.wanted = wanted
         self.or_later = or_later
         self.there = without([each.span for each in held if each.by is None], forced)
         self._held = [each for each in held if each.by is not None]
         self._held_spans = [each.span for each in self._held]
         self._later = later
-        self._size = size
+        self._size = table.step_size
         self.missing = without(wanted, sorted([*self.there, *self._held_spans]))
 
     @cached_property
