@@ -40,7 +40,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
-from sluice.ledger.recovery.grooming_steps import PATIENCE_DOUBLINGS_MAX, PATIENCE_S
+from sluice.ledger.recovery.groomer_steps import PATIENCE_DOUBLINGS_MAX, PATIENCE_S
 
 #: Seconds after which a poll that was taken and has no result is due again.
 TERM_S = 30.0

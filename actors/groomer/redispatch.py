@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from sluice.actors.dispatch import announce
 from sluice.broker.messages import Executed, Message, Plan
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 
 BATCH = 5000
 
@@ -19,14 +19,14 @@ def announce_everything(ledger: Ledger, publish: Callable[[Sequence[Message]], N
     began = ledger.transact(lambda tx: tx.current_time())
 
     def ready(tx: Tx) -> tuple[int, Sequence[Message]]:
-        jobs = grooming_steps.announce_ready(tx, BATCH, before=began)
+        jobs = groomer_steps.announce_ready(tx, BATCH, before=began)
         return len(jobs), announce(tx, jobs)
 
     def executed(tx: Tx) -> tuple[int, Sequence[Message]]:
-        jobs = grooming_steps.announce_executed(tx, BATCH, before=began)
+        jobs = groomer_steps.announce_executed(tx, BATCH, before=began)
         return len(jobs), [Executed(jobs=tuple(jobs))] if jobs else []
 
-    received = ledger.transact(lambda tx: grooming_steps.overdue_submissions(tx, BATCH, before=began))
+    received = ledger.transact(lambda tx: groomer_steps.overdue_submissions(tx, BATCH, before=began))
     publish([Plan(submissions=tuple(received))] if received else [])
     total = 0
     for batch in (ready, executed):

@@ -19,8 +19,8 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plan_attempts, submissions
 from sluice.ledger.limits import pools
 from sluice.ledger.reads import fleet
-from sluice.ledger.recovery import grooming_steps, leases
-from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery import groomer_steps, leases
+from sluice.ledger.recovery.groomer_steps import Chore
 from sluice.ledger.recovery.leases import LostWorker
 from sluice.ledger.sagas import events, suspension
 from sluice.ledger.stats import event_counters
@@ -36,7 +36,7 @@ LOOKS_TOGETHER = 10
 
 
 def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
-    due = ledger.transact(grooming_steps.due)
+    due = ledger.transact(groomer_steps.due)
     messages: list[Message] = []
     lost: list[LostWorker] = []
     for chore, step in _steps(catalogue, lost).items():
@@ -54,8 +54,8 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
 def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:
     """Return the steps of a tick in their order. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
     return {
-        Chore.EXPIRE: _ending(grooming_steps.expire),
-        Chore.TIME_OUT: _ending(grooming_steps.time_out),
+        Chore.EXPIRE: _ending(groomer_steps.expire),
+        Chore.TIME_OUT: _ending(groomer_steps.time_out),
         Chore.TAKE_LOST: partial(_take_lost, lost),
         Chore.DELIVER_EVENTS: _deliver_events,
         Chore.RESUME_LATE: _resume_late,
@@ -84,7 +84,7 @@ def _ending(step: Callable[[Tx, int], list[int]]) -> _Step:
 
 def _take_lost(lost: list[LostWorker], tx: Tx) -> Sequence[Message]:
     """Take back the jobs of lost workers, and set ``lost`` to these workers."""
-    taken = grooming_steps.take_lost(tx, LIMIT)
+    taken = groomer_steps.take_lost(tx, LIMIT)
     lost[:] = leases.lost(tx, taken.requeued, taken.ended)
     return [*tell(taken.ended), *announce(tx, [], By.GROOMER)]
 
@@ -96,13 +96,13 @@ def _told(worker: LostWorker) -> str:
 
 
 def _propagate(tx: Tx) -> Sequence[Message]:
-    owed = grooming_steps.overdue_propagations(tx, LIMIT)
+    owed = groomer_steps.overdue_propagations(tx, LIMIT)
     _count(tx, Chore.PROPAGATE, len(owed))
     return [*tell(owed), *announce(tx, [], By.GROOMER)]
 
 
 def _plan(tx: Tx) -> Sequence[Message]:
-    received = grooming_steps.overdue_submissions(tx, LIMIT)
+    received = groomer_steps.overdue_submissions(tx, LIMIT)
     _count(tx, Chore.PLAN, len(received))
     return [Plan(submissions=tuple(received))] if received else []
 
@@ -118,7 +118,7 @@ def _resume_late(tx: Tx) -> Sequence[Message]:
 
 
 def _make_ready(tx: Tx) -> Sequence[Message]:
-    return announce(tx, grooming_steps.make_due_ready(tx, LIMIT), By.GROOMER)
+    return announce(tx, groomer_steps.make_due_ready(tx, LIMIT), By.GROOMER)
 
 
 def _admit(tx: Tx) -> Sequence[Message]:
@@ -131,7 +131,7 @@ def _announce_ready(tx: Tx) -> Sequence[Message]:
 
     The other jobs wait for a worker, or for their app to be resumed. Their notifications may still be in the queue.
     """
-    ready = grooming_steps.announce_ready(tx, LIMIT)
+    ready = groomer_steps.announce_ready(tx, LIMIT)
     idle = fleet.idle_for(tx, {job.app for job in ready})
     _count(tx, Chore.ANNOUNCE_READY, sum(job.app in idle for job in ready))
     return announce(tx, ready, By.GROOMER)
@@ -139,15 +139,15 @@ def _announce_ready(tx: Tx) -> Sequence[Message]:
 
 def _announce_idle(tx: Tx, apps: Sequence[str]) -> Sequence[Message]:
     """Announce jobs again that an idle worker would have claimed if their notification had not been lost."""
-    late = grooming_steps.late_apps(tx, apps)
+    late = groomer_steps.late_apps(tx, apps)
     idle = fleet.idle_for(tx, late) if late else set()
-    ready = grooming_steps.announce_idle(tx, LIMIT, idle) if idle else []
+    ready = groomer_steps.announce_idle(tx, LIMIT, idle) if idle else []
     _count(tx, Chore.ANNOUNCE_READY, len(ready))
     return announce(tx, ready, By.GROOMER)
 
 
 def _announce_executed(tx: Tx) -> Sequence[Message]:
-    executed = grooming_steps.announce_executed(tx, LIMIT)
+    executed = groomer_steps.announce_executed(tx, LIMIT)
     _count(tx, Chore.ANNOUNCE_EXECUTED, len(executed))
     return [Executed(jobs=tuple(executed))] if executed else []
 

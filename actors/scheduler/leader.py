@@ -18,7 +18,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.recovery import groomer_steps, leases
 from sluice.ledger.retention import removal
 from sluice.ledger.stats import state_counts
 from sluice.scheduler.tick_clock import Ticks
@@ -85,7 +85,7 @@ class Ticker:
                 self._complaints.forget()
 
     def _due(self, tx: Tx) -> list[Message]:
-        tick = self._is_overdue(Tick) or grooming_steps.is_due(tx) or removal.is_due(tx)
+        tick = self._is_overdue(Tick) or groomer_steps.is_due(tx) or removal.is_due(tx)
         look = self._is_overdue(Look) or schedules.any_due(tx)
         return [*([Tick()] if tick else []), *([Look()] if look else [])]
 

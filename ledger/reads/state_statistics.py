@@ -23,7 +23,7 @@ from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, TIME_OUT, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.reads.submission_progress import Share, shares
-from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery.groomer_steps import Chore
 from sluice.ledger.stats.event_counters import CounterName, happened
 from sluice.ledger.stats.state_counts import BUCKETS_S, SIDES, UNCOUNTED
 

@@ -11,7 +11,7 @@
     layout.layers       left to right           layout.order        top to bottom, so that few lines cross
     layout.mesh         bends of lines          layout.coordinates  vertical and horizontal positions
     layout.routes       the path of each line   layout.sheet        the result
-    render.paper, render.drawing                sheets on paper
+    render.paper, render.svg_elements           sheets on paper
     render.legend, render.stylesheet            appearance
 
 The same graph results in the same picture. Boxes do not overlap, and no line runs through a box.

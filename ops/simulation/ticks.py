@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from sluice.broker.messages import Look, Tick
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.recovery import grooming_steps
-from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery import groomer_steps
+from sluice.ledger.recovery.groomer_steps import Chore
 from sluice.ops.simulation.installation import SimulatedInstallation
 
 TICK = timedelta(seconds=1)
@@ -111,7 +111,7 @@ class Upkeep:
         if all(end > self._agenda.now for end in self._installation.leases_end):
             return False
         self._beat()
-        return Chore.TAKE_LOST in self._ledger.transact(grooming_steps.due)
+        return Chore.TAKE_LOST in self._ledger.transact(groomer_steps.due)
 
     def _beat(self) -> None:
         """Send the heartbeats that are due. This is not an event that could cause another event."""
@@ -120,4 +120,4 @@ class Upkeep:
 
 
 def _due(tx: Tx) -> bool:
-    return bool(grooming_steps.due(tx) - {Chore.TAKE_LOST}) or schedules.any_due(tx)
+    return bool(groomer_steps.due(tx) - {Chore.TAKE_LOST}) or schedules.any_due(tx)

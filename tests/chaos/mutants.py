@@ -23,7 +23,7 @@ from sluice.broker.messages import Message
 from sluice.jobs.observe.failpoints import CrashOrder, Failpoint
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import plans
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from tests.chaos import scenarios
 from tests.chaos.checker import Rule
 from tests.chaos.rules import claims, jobs, order, sagas, submissions
@@ -99,7 +99,7 @@ BROKEN: Mapping[str, Broken] = {
         jobs.the_ledger_agrees_with_itself,
     ),
     "lost messages to the planner are not repeated": Broken(
-        apply=code(grooming_steps, "announce_executed", lambda *_, **__: []),
+        apply=code(groomer_steps, "announce_executed", lambda *_, **__: []),
         rule=jobs.every_job_has_ended,
         tale=scenarios.a_hint_that_is_lost,
     ),

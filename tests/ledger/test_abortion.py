@@ -9,8 +9,8 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from sluice.ledger.recovery import grooming_steps
-from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery import groomer_steps
+from sluice.ledger.recovery.groomer_steps import Chore
 from tests.ledger.flights import Sagas, awaits, did, switched, undid
 from tests.world import LEASE_S, World
 
@@ -215,7 +215,7 @@ def test_the_groomer_handles_a_saga_past_its_deadline_only_once(sagas: Sagas) ->
     sagas.world.submit("a", policy={"end_before": _in_10_s(sagas)})
     sagas.claim()
     sagas.world.tick(after_s=11)
-    assert Chore.EXPIRE not in sagas.world.ledger.transact(grooming_steps.due)
+    assert Chore.EXPIRE not in sagas.world.ledger.transact(groomer_steps.due)
 
 
 def test_a_saga_that_was_paused_before_it_was_cancelled_is_undone(sagas: Sagas) -> None:

@@ -12,7 +12,7 @@ from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
 from sluice.ledger.fixtures import cut_off
 from sluice.ledger.reads import job_details
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from sluice.ledger.recovery.invariants import breaches
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.results import PAGE, archive, finished, keys, one_done, uncollected
@@ -179,7 +179,7 @@ def test_a_chunk_that_is_about_to_be_split_has_no_outcome_yet(world: World) -> N
     (name,) = world.states()
     assert world.claim(name) is not None
     world.now = world.now.replace(minute=1)
-    world.ledger.transact(lambda tx: grooming_steps.time_out(tx, 10))
+    world.ledger.transact(lambda tx: groomer_steps.time_out(tx, 10))
     assert world.state(name) is State.TIMED_OUT
     assert finished(world, State.TIMED_OUT) == []
     key = world.known(name).key

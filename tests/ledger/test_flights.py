@@ -10,7 +10,7 @@ from sluice.jobs.states import State
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.lifecycle.outcomes import LOOK_AGAIN_S
 from sluice.ledger.reads import saga_details
-from sluice.ledger.recovery.grooming_steps import RETAKE_S_MAX
+from sluice.ledger.recovery.groomer_steps import RETAKE_S_MAX
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.journals import CRASHES_MAX
 from tests.ledger.flights import STEPS, Sagas, did, switched, undid

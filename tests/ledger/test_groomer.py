@@ -12,7 +12,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import judgements, submissions
-from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.recovery import groomer_steps, leases
 from sluice.planner.judge import judge
 from tests.world import World
 
@@ -119,7 +119,7 @@ def test_a_job_past_its_end_is_expired_and_not_timed_out(world: World) -> None:
     world.submit("a", policy={"end_before": (world.now + timedelta(seconds=8)).isoformat()})
     assert world.claim("a") is not None
     world.now += timedelta(seconds=9)
-    assert world.ledger.transact(lambda tx: grooming_steps.time_out(tx, 10)) == []
+    assert world.ledger.transact(lambda tx: groomer_steps.time_out(tx, 10)) == []
     assert (world.state("a"), world.field("a", "timeouts")) == (State.RUNNING, 0)
     world.beat(world.worker)
     world.tick()

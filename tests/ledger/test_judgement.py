@@ -9,7 +9,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import outcomes
 from sluice.ledger.lifecycle.judgements import ON_SUCCESS
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from tests.world import LEASE_S, World
 
 
@@ -145,7 +145,7 @@ def test_a_failure_not_propagated_yet_is_noticed_when_another_parent_is_rerun(wo
     world.finish("b")
     assert world.claim("a", worker=world.hire())
     world.now += timedelta(seconds=LEASE_S + 1)
-    world.ledger.transact(lambda tx: grooming_steps.take_lost(tx, 10))
+    world.ledger.transact(lambda tx: groomer_steps.take_lost(tx, 10))
     world.submit("b", rerun="job")
     assert world.states() == {"a": State.FAILED, "b": State.READY, "c": State.UPSTREAM_FAILED}
 

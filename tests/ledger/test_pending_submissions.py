@@ -13,7 +13,7 @@ from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from tests.ledger.races import meet, world_for_a_race
 from tests.world import World
 
@@ -231,10 +231,10 @@ def test_planners_and_the_groomer_skip_submissions_that_another_planner_has_lock
         with world.ledger.begin() as tx2:
             assert submissions.lock_one_unplanned(tx2, "held") is None
         world.now += timedelta(seconds=5)
-        assert world.ledger.transact(lambda tx: grooming_steps.overdue_submissions(tx, 10)) == ["free"]
+        assert world.ledger.transact(lambda tx: groomer_steps.overdue_submissions(tx, 10)) == ["free"]
         pile.plan("held", "free")
         assert pile.unplanned("held", "free") == ["held"]
-    assert world.ledger.transact(lambda tx: grooming_steps.overdue_submissions(tx, 10)) == ["held"]
+    assert world.ledger.transact(lambda tx: groomer_steps.overdue_submissions(tx, 10)) == ["held"]
     world.tick()
     assert pile.unplanned("held") == []
 

@@ -10,8 +10,8 @@ from sluice.jobs.errors import DefinitionError
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ledger.recovery import grooming_steps
-from sluice.ledger.recovery.grooming_steps import Chore
+from sluice.ledger.recovery import groomer_steps
+from sluice.ledger.recovery.groomer_steps import Chore
 from tests.ledger.lineages import ask, lineage, ready, work_off
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.slot_queue import run_all, waiting_for_slot
@@ -228,7 +228,7 @@ def test_a_job_that_waits_for_a_slot_gets_a_changed_limit_when_requested_again(w
 
 
 def _chores(world: World) -> set[Chore]:
-    return world.ledger.transact(grooming_steps.due)
+    return world.ledger.transact(groomer_steps.due)
 
 
 def test_the_groomer_finds_nothing_to_do_behind_a_full_pool(world: World) -> None:

@@ -9,7 +9,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import outcomes
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from tests.world import World
 
 MANY = 1_000
@@ -93,7 +93,7 @@ def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
     return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
 
 
-@pytest.mark.parametrize("look", [grooming_steps.due, grooming_steps.is_due])
+@pytest.mark.parametrize("look", [groomer_steps.due, groomer_steps.is_due])
 def test_a_tick_that_finds_nothing_reads_no_waiting_jobs(
     crowded: World, look: Callable[[Tx], object]
 ) -> None:

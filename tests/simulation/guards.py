@@ -11,7 +11,7 @@ from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import bisection, claims, outcomes, plans
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
-from sluice.ledger.recovery import grooming_steps, leases
+from sluice.ledger.recovery import groomer_steps, leases
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation import guards_of_sagas
 from tests.simulation.environment import Ground
@@ -24,8 +24,8 @@ DEADLY = Faults(crash_before_commit=0.15)
 LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 #: The groomer repeats a lost notification neither after its pause nor when the workers of its app are idle.
 NO_REPETITION = both(
-    code(grooming_steps, "announce_ready", lambda tx, limit: []),
-    code(grooming_steps, "announce_idle", lambda tx, limit, apps: []),
+    code(groomer_steps, "announce_ready", lambda tx, limit: []),
+    code(groomer_steps, "announce_idle", lambda tx, limit, apps: []),
 )
 
 _OF_JOBS = {
@@ -48,7 +48,7 @@ _OF_JOBS = {
     ),
     "lost notifications are not repeated": Mutant(NO_REPETITION, theme="templates", faults=LOSSES),
     "lost leases are not noticed": Mutant(
-        sql(grooming_steps, "_LOST", "worker.lease_until <", "false AND now() <"),
+        sql(groomer_steps, "_LOST", "worker.lease_until <", "false AND now() <"),
         theme="templates",
         faults=DEADLY,
     ),
@@ -94,7 +94,7 @@ _OF_JOBS = {
     ),
     "successes of chunks are not recorded as fresh": Mutant(no_effect("is_chunk"), theme="chunks"),
     "submissions that wait to be planned are forgotten": Mutant(
-        sql(grooming_steps, "_UNPLANNED_IN_NO_HAND", "next_plan_at <=", "false AND next_plan_at <="),
+        sql(groomer_steps, "_UNPLANNED_IN_NO_HAND", "next_plan_at <=", "false AND next_plan_at <="),
         theme="chunks",
         first=1,
     ),

@@ -12,7 +12,7 @@ from sluice.jobs.sagas.result import RunEnd
 from sluice.jobs.simulated import NO_FAULTS, Faults
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import outcomes, submissions
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from sluice.ledger.sagas import compensations, events, journals, suspension
 from sluice.planner import compensation
 from tests.simulation.mutants import Break, Mutant, code, no_effect, sql
@@ -93,7 +93,7 @@ MUTANTS = {
         sql(submissions, "_CANCEL_UNWANTED", "NOT job.saga_open AND", ""), 75
     ),
     "flights are lost with their workers": _of_sagas(
-        sql(grooming_steps, "_REQUEUE_LOST", "(job.saga_open OR job.losses < job.max_losses)", "false"),
+        sql(groomer_steps, "_REQUEUE_LOST", "(job.saga_open OR job.losses < job.max_losses)", "false"),
         1,
         DEADLY,
     ),

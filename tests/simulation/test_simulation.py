@@ -6,7 +6,7 @@
 import pytest
 
 from sluice.jobs.simulated import NO_FAULTS
-from sluice.ledger.recovery import grooming_steps
+from sluice.ledger.recovery import groomer_steps
 from tests.simulation import test_short
 from tests.simulation.environment import Ground
 from tests.simulation.guards import assert_noticed
@@ -44,10 +44,10 @@ def test_the_groomer_repairs_nothing_if_there_are_no_faults(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the groomer repaired what nothing had broken")
 
-    monkeypatch.setattr(grooming_steps, "announce_ready", refuse)
-    monkeypatch.setattr(grooming_steps, "announce_idle", refuse)
-    monkeypatch.setattr(grooming_steps, "announce_executed", refuse)
-    monkeypatch.setattr(grooming_steps, "take_lost", refuse)
+    monkeypatch.setattr(groomer_steps, "announce_ready", refuse)
+    monkeypatch.setattr(groomer_steps, "announce_idle", refuse)
+    monkeypatch.setattr(groomer_steps, "announce_executed", refuse)
+    monkeypatch.setattr(groomer_steps, "take_lost", refuse)
     for seed in range(20):
         simulate(ground, seed, NO_FAULTS)
 

@@ -11,7 +11,7 @@ _GERUND = re.compile(r"(?:\A|_)[a-z]{2,}ing(?:_|\Z)")
 #: Nouns that end like a gerund.
 _NOUNS = re.compile(
     r"(?:\A|_)(?:setting|string|thing|ring|king|wing|spring|sibling|ceiling|timing|logging|signing|paging|tracing|failing"
-    r"|meeting|building|encoding|warning|listing)s?(?:_|\Z)"
+    r"|meeting|building|encoding|warning|listing|finding)s?(?:_|\Z)"
 )
 
 

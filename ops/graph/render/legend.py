@@ -8,8 +8,8 @@ from msgspec import Struct
 from sluice.jobs.states import State
 from sluice.ops.graph.layout.chart import FONT_SIZE, text_width
 from sluice.ops.graph.model import Graph
-from sluice.ops.graph.render.drawing import escaped
 from sluice.ops.graph.render.stylesheet import TITLE_SIZE
+from sluice.ops.graph.render.svg_elements import escaped
 
 LINE_HEIGHT, BASE = 20.0, 12.0
 SWATCH, GAP = 11.0, 18.0

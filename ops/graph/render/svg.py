@@ -3,10 +3,10 @@
 from sluice.ops.graph.layout.chart import charts
 from sluice.ops.graph.layout.layout import lay_out
 from sluice.ops.graph.model import Graph
-from sluice.ops.graph.render.drawing import ARROWS, drawn, escaped
 from sluice.ops.graph.render.legend import legend
 from sluice.ops.graph.render.paper import pack
 from sluice.ops.graph.render.stylesheet import stylesheet
+from sluice.ops.graph.render.svg_elements import ARROWS, drawn, escaped
 
 MARGIN = 18.0
 
