@@ -56,8 +56,7 @@ class Answering:
         if request.verb == "GET" and not _is_call(request.path):
             return self._files.answer(request)
         words = [unquote(word) for word in request.path.strip("/").split("/")]
-        is_sound = not any("\x00" in word for word in words)
-        found = [route for route in self._routes if is_sound and route.given(words) is not None]
+        found = self._routes_at(words)
         here = next((route for route in found if route.method == request.verb), None)
         who = self._gate.who(request)
         if who is None and not (here and here.role is None):
@@ -65,6 +64,12 @@ class Answering:
         if here is None:
             return _no_such_call(found)
         return self._not_for(here, who) or self._called(here, words, request, who)
+
+    def _routes_at(self, words: Sequence[str]) -> list[Route]:
+        """Return the routes of a path, one for each method that it accepts. No path contains a NUL character."""
+        if any("\x00" in word for word in words):
+            return []
+        return [route for route in self._routes if route.given(words) is not None]
 
     def _not_for(self, route: Route, who: Who | None) -> Response | None:
         if route.role is None or who is None or who.role.may(route.role):

@@ -31,18 +31,25 @@ def place(mesh: Mesh, layers: Sequence[Sequence[int]], halves: Sequence[float], 
     for layer in layers:
         _put(layer, [0.0] * len(layer), [1.0] * len(layer), halves, heights)
     both = [[*before, *after] for before, after in zip(mesh.before, mesh.after, strict=True)]
-    is_long = [spot >= cells and any(other >= cells for other in near) for spot, near in enumerate(both)]
-    weights = [LONG_WEIGHT if long else 1.0 for long in is_long]
+    weights = _weights(both, cells)
     for sweep in range(SWEEPS):
         forward = sweep % 2 == 0
         near = both if sweep >= SWEEPS - LAST_SWEEPS else mesh.before if forward else mesh.after
         for layer in layers if forward else reversed(layers):
-            wishes = [
-                median(heights[other] for other in near[spot]) if near[spot] else heights[spot]
-                for spot in layer
-            ]
+            wishes = [_wish(spot, near[spot], heights) for spot in layer]
             _put(layer, wishes, [weights[spot] for spot in layer], halves, heights)
     return heights
+
+
+def _weights(near: Sequence[Sequence[int]], cells: int) -> list[float]:
+    """Return the weight of each spot. A spot is on a long line if it and one of its neighbours are no cells."""
+    is_long = [spot >= cells and any(other >= cells for other in others) for spot, others in enumerate(near)]
+    return [LONG_WEIGHT if long else 1.0 for long in is_long]
+
+
+def _wish(spot: int, near: Sequence[int], heights: Sequence[float]) -> float:
+    """Return the wished position of a spot: the median of its neighbours. Without neighbours it stays."""
+    return median(heights[other] for other in near) if near else heights[spot]
 
 
 def _put(

@@ -7,7 +7,7 @@ import msgspec
 
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.work_ids import ids_of, short_text_of
-from sluice.jobs.model.history import Round
+from sluice.jobs.model.history import Round, Transition
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.states import State
@@ -61,12 +61,8 @@ def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bo
         yield from _part(
             ("round", "worker", "began (UTC)", "took", "ending", "error"), map(_round, found.rounds)
         )
-    moves = [
-        (precise(each.at), each.source, State(each.target), each.by, each.round, each.note or each.verb)
-        for each in found.history
-    ]
-    if moves:
-        yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), moves)
+    if found.history:
+        yield from _part(("at (UTC)", "from", "to", "by", "round", "note"), map(_move, found.history))
     yield from _relatives(
         ("parent", "state", "group", "must have"), map(_parent, _sorted(found.parents)), whole=whole
     )
@@ -154,6 +150,10 @@ def _took_s(each: Round) -> float | None:
     if each.took_s is not None or each.executed_at is None:
         return each.took_s
     return (each.executed_at - each.running_at).total_seconds()
+
+
+def _move(each: Transition) -> tuple[object, ...]:
+    return precise(each.at), each.source, State(each.target), each.by, each.round, each.note or each.verb
 
 
 def _relatives(

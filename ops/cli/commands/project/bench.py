@@ -76,10 +76,7 @@ def run(context: CommandContext, options: Options) -> int:
     Use a broker that nothing else uses, because the runs use its queues.
     """
     check(options.against)
-    wanted = options.workload or [name for name, workload in WORKLOADS.items() if not workload.by_name]
-    for name in wanted:
-        if name not in WORKLOADS and name not in COURSES:
-            raise BadRequest(f"There is no workload {name!r}; there are {', '.join([*WORKLOADS, *COURSES])}.")
+    wanted = _wanted(options.workload)
     here = Installation(context)
     if not here.shares_a_broker and any(name in COURSES for name in wanted):
         raise BadRequest(
@@ -107,6 +104,14 @@ def run(context: CommandContext, options: Options) -> int:
         {"settings": settings, "summaries": [_document(each, ours) for each in found]}, _table(found, ours)
     )
     return FAILED if broken else DONE
+
+
+def _wanted(named: list[str]) -> list[str]:
+    """Return the workloads to run. Default: all that need not be named. BadRequest if one does not exist."""
+    for name in named:
+        if name not in WORKLOADS and name not in COURSES:
+            raise BadRequest(f"There is no workload {name!r}; there are {', '.join([*WORKLOADS, *COURSES])}.")
+    return named or [name for name, workload in WORKLOADS.items() if not workload.by_name]
 
 
 def _listed(title: str, told: Mapping[str, str]) -> str:
