@@ -1,15 +1,13 @@
 """``python -m tests.style``: figures of the code by room."""
 
 import argparse
-import json
 
-from tests.style import budgets, prose, report
+from tests.style import prose, report
 from tests.style.sources import ROOT, Source, read_sources
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.style", description="Figures of the code by room.")
-    parser.add_argument("--lower", action="store_true", help="lower the budgets to the values of today")
     parser.add_argument(
         "--matches", nargs="+", metavar="FILE", help="list the discouraged patterns in these files"
     )
@@ -20,11 +18,7 @@ def main() -> None:
                 advice = prose.PATTERNS[found.pattern][1]
                 print(f"{found.path}:{found.line}: {found.pattern}: …{found.text}… ({advice})")
         return
-    sources = read_sources()
-    if given.lower:
-        lowered = budgets.Measured(sources).lowered(budgets.read())
-        budgets.FILE.write_text(json.dumps(lowered, indent=2) + "\n")
-    for line in report.report(sources):
+    for line in report.report(read_sources()):
         print(line)
 
 

@@ -36,6 +36,9 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "actors/worker/heartbeat.py:Heartbeat.__init__": _COLLABORATORS,
         "actors/worker/process.py:Process.__init__": _COLLABORATORS,
         "jobs/sagas/engine.py:Pilot.__init__": _COLLABORATORS,
+        "ops/simulation/flights.py:FlightRun.__init__": _COLLABORATORS,
+        "ops/simulation/installation.py:SimulatedInstallation.__init__": _COLLABORATORS,
+        "ops/simulation/pipeline.py:Simulated.__init__": "one keyword argument for each option of the fixture",
         "jobs/sagas/rehearsal.py:Rehearsal.__init__": _COLLABORATORS,
     },
 }

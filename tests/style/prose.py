@@ -1,7 +1,6 @@
 """Prose in code: docstrings, comments and messages, and the patterns of STYLE that make them hard to read.
 
-Each pattern has a budget per package (``budgets.json``), which is the number of matches that are left. A change may
-lower a budget and never raise it.
+Each pattern may match ``MATCHES_MAX`` times in 1,000 words of a room.
 """
 
 import ast

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import quantiles
 
-from tests.style import budgets, complexity, layout, prose
+from tests.style import complexity, layout, measures, prose
 from tests.style.sources import PACKAGE, ROOMS, Source
 
 _SHORT = {
@@ -36,7 +36,7 @@ def report(sources: list[Source]) -> Iterator[str]:
     )
     yield ""
     product = [each for room in ROOMS for each in rooms[room]]
-    measured = budgets.Measured(product)
+    measured = measures.Measured(product)
     yield f"{len(measured.too_high('classes with the same name'))} names belong to several public classes."
     yield ""
     found = {room: sum(map(prose.counted, files), Counter[str]()) for room, files in rooms.items()}

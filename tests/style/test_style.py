@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.style import budgets, documents, layers, manners, names, purity, sizes, states
-from tests.style.budgets import Measured
+from tests.style import documents, layers, manners, names, purity, sizes, states
+from tests.style.measures import Measured
 from tests.style.sources import ROOT, Offence, Source, read_sources
 
 Rule = Callable[[list[Source]], list[Offence]]
@@ -88,7 +88,7 @@ def _named(rule: Rule) -> str:
     return rule.__name__
 
 
-def test_the_code_keeps_all_rules_and_budgets(sources: list[Source]) -> None:
+def test_the_code_keeps_all_rules_and_limits(sources: list[Source]) -> None:
     """One test, because the syntax trees of all files are needed: they take ten seconds, and 200 MB if kept."""
     offences: list[Offence] = []
     measured = Measured()
@@ -99,7 +99,7 @@ def test_the_code_keeps_all_rules_and_budgets(sources: list[Source]) -> None:
         source.keep_imports_alone()
     for rule in OF_THE_WHOLE:
         offences += rule(sources)
-    found = [*map(str, offences), *measured.complaints(budgets.read())]
+    found = [*map(str, offences), *measured.complaints()]
     assert not found, "\n".join(["", *found])
 
 

@@ -1,9 +1,9 @@
-"""Measures report values above their limits, and budgets can only be lowered."""
+"""Measures report values above their limits."""
 
 import pytest
 
 from tests.style import complexity, prose
-from tests.style.budgets import MEASURES, Measured
+from tests.style.measures import MEASURES, Measured
 from tests.style.sources import ROOT, Source
 
 LONG = "def f():\n" + "    f()\n" * 40
@@ -42,25 +42,9 @@ def test_tests_and_migrations_are_measured_by_their_prose_alone() -> None:
         assert not Measured([Source(path, LONG)]).too_high("lines of a function")
 
 
-@pytest.mark.parametrize("most", [{}, {"jobs/model/dependency.py:f": 40}])
-def test_a_value_above_its_budget_is_a_complaint(most: dict[str, int]) -> None:
-    (found,) = Measured([Source("jobs/model/dependency.py", LONG)]).complaints({"lines of a function": most})
-    assert "jobs/model/dependency.py:f: 41" in found
-
-
-def test_a_budget_above_the_value_is_a_complaint_until_it_is_lowered() -> None:
-    measured = Measured([Source("jobs/model/dependency.py", LONG)])
-    budgets = {"lines of a function": {"jobs/model/dependency.py:f": 43, "jobs/model/dependency.py:gone": 50}}
-    assert len(measured.complaints(budgets)) == 2
-    assert measured.lowered(budgets) == {"lines of a function": {"jobs/model/dependency.py:f": 41}}
-    assert measured.complaints(measured.lowered(budgets)) == []
-
-
-def test_budgets_are_not_raised_by_lowering_them() -> None:
-    measured = Measured([Source("jobs/model/dependency.py", LONG)])
-    assert measured.lowered({"lines of a function": {"jobs/model/dependency.py:f": 40}}) == {
-        "lines of a function": {"jobs/model/dependency.py:f": 40}
-    }
+def test_a_complaint_names_the_measure_the_place_and_the_value() -> None:
+    (found,) = Measured([Source("jobs/model/dependency.py", LONG)]).complaints()
+    assert found == "lines of a function: jobs/model/dependency.py:f: 41"
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,15 @@
-"""Measures of the code that are too high today, with the value that each may have at most.
+"""Measures of the code, each with a limit that no file, function, folder or room may exceed.
 
-``budgets.json`` has them. A change may lower a value, or remove it, and never raise one or add one. A budget above the
-value of today fails the test as well, so that the value cannot rise again unnoticed.
-
-    python -m tests.style            # figures by room
-    python -m tests.style --lower    # lower the budgets to today's values
-    python -m tests.style --matches ledger/lifecycle/claims.py    # the discouraged patterns in these files
+python -m tests.style            # figures by room
+python -m tests.style --matches ledger/lifecycle/claims.py    # the discouraged patterns in these files
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from tests.style import complexity, layout, prose
 from tests.style.sources import ROOMS, Source
-
-FILE = Path(__file__).with_name("budgets.json")
 
 Values = Mapping[str, int]
 
@@ -66,37 +58,8 @@ class Measured:
     def too_high(self, name: str) -> dict[str, int]:
         return MEASURES[name].too_high(self._sums[name])
 
-    def complaints(self, budgets: Mapping[str, Values]) -> list[str]:
-        """Return the values above their budget, and the budgets that must be lowered."""
+    def complaints(self) -> list[str]:
+        """Return the values that are above their limits."""
         return [
-            each
-            for name in MEASURES
-            for each in _complaints(name, self.too_high(name), budgets.get(name, {}))
+            f"{name}: {place}: {value}" for name in MEASURES for place, value in self.too_high(name).items()
         ]
-
-    def lowered(self, budgets: Mapping[str, Values]) -> dict[str, dict[str, int]]:
-        """Return the budgets, each lowered to the value of today."""
-        return {
-            name: {place: min(most, now[place]) for place, most in sorted(budget.items()) if place in now}
-            for name, budget in budgets.items()
-            for now in [self.too_high(name)]
-        }
-
-
-def _complaints(name: str, values: Values, budget: Values) -> list[str]:
-    above = [
-        f"{name}: {place}: {value}, and the budget is {budget.get(place, 'none')}"
-        for place, value in values.items()
-        if value > budget.get(place, 0)
-    ]
-    below = [
-        f"{name}: {place}: {values.get(place, 0)}; lower its budget of {most}: python -m tests.style --lower"
-        for place, most in budget.items()
-        if values.get(place, 0) < most
-    ]
-    return above + below
-
-
-def read() -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = json.loads(FILE.read_text())
-    return found
