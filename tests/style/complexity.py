@@ -10,36 +10,42 @@ BRANCHES_MAX = 12
 PARAMETERS_MAX = 6
 
 _PUBLIC = "public: one keyword argument for each option that users may write"
-_COLLABORATORS = "constructor that gets its collaborators once, by keyword"
-#: Functions that may exceed a limit for good, with the reason, by measure.
-EXCEPTIONS: dict[str, dict[str, str]] = {
+_COLLABORATORS = "constructor that gets its collaborators once"
+#: Functions that may exceed a limit, by measure: their value, which may not grow, and the reason.
+EXCEPTIONS: dict[str, dict[str, tuple[int, str]]] = {
     "lines": {
-        "jobs/api.py:app": _PUBLIC,
-        "actors/tasks.py:Tasks.run": _PUBLIC,
-        "ops/simulation/plugin.py:Pipelines.__call__": _PUBLIC,
-        "ops/cli/submission_options.py:submission_options": "a list of options, one call each",
-        "ops/cli/commands/processes/deploy_kubernetes.py:options": "a list of options, one call each",
+        "jobs/api.py:app": (46, _PUBLIC),
+        "actors/tasks.py:Tasks.run": (44, _PUBLIC),
+        "ops/simulation/plugin.py:Pipelines.__call__": (44, _PUBLIC),
+        "ops/cli/submission_options.py:submission_options": (45, "a list of options, one call each"),
+        "ops/cli/commands/processes/deploy_kubernetes.py:options": (51, "a list of options, one call each"),
     },
     "branches": {},
     "parameters": {
-        "jobs/api.py:app": _PUBLIC,
-        "jobs/api.py:saga": _PUBLIC,
-        "jobs/api.py:schedule": _PUBLIC,
-        "actors/tasks.py:Tasks.run": _PUBLIC,
-        "ops/simulation/plugin.py:Pipelines.__call__": _PUBLIC,
-        "broker/connect.py:connect": "one keyword argument for each setting of a broker",
-        "jobs/catalogue/sources/load.py:load": "one keyword argument for each setting of a load",
-        "jobs/runners/__init__.py:Runner.run": "interface of all runners: one argument for each service of a run",
-        "ledger/recovery/leases.py:join": "one keyword argument for each column of a worker's row",
-        "planner/compensation.py:plan_of": "pure: one argument for each fact that the ledger supplies",
-        "actors/executor/execution.py:Execution.__init__": _COLLABORATORS,
-        "actors/worker/heartbeat.py:Heartbeat.__init__": _COLLABORATORS,
-        "actors/worker/process.py:Process.__init__": _COLLABORATORS,
-        "jobs/sagas/engine.py:Pilot.__init__": _COLLABORATORS,
-        "ops/simulation/flights.py:FlightRun.__init__": _COLLABORATORS,
-        "ops/simulation/installation.py:SimulatedInstallation.__init__": _COLLABORATORS,
-        "ops/simulation/pipeline.py:Simulated.__init__": "one keyword argument for each option of the fixture",
-        "jobs/sagas/rehearsal.py:Rehearsal.__init__": _COLLABORATORS,
+        "jobs/api.py:app": (15, _PUBLIC),
+        "jobs/api.py:saga": (9, _PUBLIC),
+        "jobs/api.py:schedule": (7, _PUBLIC),
+        "actors/tasks.py:Tasks.run": (12, _PUBLIC),
+        "ops/simulation/plugin.py:Pipelines.__call__": (9, _PUBLIC),
+        "broker/connect.py:connect": (7, "one keyword argument for each setting of a broker"),
+        "jobs/catalogue/sources/load.py:load": (7, "one keyword argument for each setting of a load"),
+        "jobs/runners/__init__.py:Runner.run": (
+            7,
+            "interface of all runners: one argument for each service of a run",
+        ),
+        "ledger/recovery/leases.py:join": (8, "one keyword argument for each column of a worker's row"),
+        "planner/compensation.py:plan_of": (7, "pure: one argument for each fact that the ledger supplies"),
+        "actors/executor/execution.py:Execution.__init__": (9, _COLLABORATORS),
+        "actors/worker/heartbeat.py:Heartbeat.__init__": (9, _COLLABORATORS),
+        "actors/worker/process.py:Process.__init__": (7, _COLLABORATORS),
+        "jobs/sagas/engine.py:Pilot.__init__": (7, _COLLABORATORS),
+        "ops/simulation/flights.py:FlightRun.__init__": (9, _COLLABORATORS),
+        "ops/simulation/installation.py:SimulatedInstallation.__init__": (8, _COLLABORATORS),
+        "ops/simulation/pipeline.py:Simulated.__init__": (
+            9,
+            "one keyword argument for each option of the fixture",
+        ),
+        "jobs/sagas/rehearsal.py:Rehearsal.__init__": (8, _COLLABORATORS),
     },
 }
 
@@ -71,13 +77,14 @@ def measured(function: Function) -> dict[str, tuple[int, int]]:
 
 
 def _too_high(source: Source, measure: str) -> dict[str, int]:
-    """Return the values above the limit by function, ``path:class.function``, except the exceptions of this measure."""
-    values = {name: measured(node)[measure] for name, node in all_functions(source)}
-    return {
-        name: value
-        for name, (value, most) in values.items()
-        if value > most and name not in EXCEPTIONS[measure]
-    }
+    """Return the values above the limit by function, ``path:class.function``. An exception has a limit of its own."""
+    found: dict[str, int] = {}
+    for name, node in all_functions(source):
+        value, most = measured(node)[measure]
+        own = EXCEPTIONS[measure].get(name)
+        if value > (own[0] if own else most):
+            found[name] = value
+    return found
 
 
 def all_functions(source: Source) -> Iterator[tuple[str, Function]]:

@@ -1,7 +1,9 @@
 """Measures of the code, each with a limit that no file, function, folder or room may exceed.
 
-python -m tests.style            # figures by room
-python -m tests.style --matches ledger/lifecycle/claims.py    # the discouraged patterns in these files
+    python -m tests.style            # figures by room
+    python -m tests.style --matches ledger/lifecycle/claims.py    # the discouraged patterns in these files
+
+Some functions have a higher limit of their own (``complexity.EXCEPTIONS``).
 """
 
 from collections import Counter
