@@ -1,122 +1,81 @@
-"""Retry rules for the steps of a saga, as immutable values: ``retry.fixed(seconds=2, times=4)``.
+"""Retry rules for jobs and for the steps of sagas: ``retry.exponential(seconds=1, max_seconds=60, jitter=True)``.
 
-Any number of steps and flights may share a rule. The state of one step's tries is in the ``Pauses`` that the rule
-creates (``begin``). The names of this module are the names that users write after ``retry.``.
+The names of this module are the names that users write after ``retry.``. A rule is an immutable value, which any number
+of apps, steps and flights may share.
+
+``times`` is the maximum number of retries. For a job it is the default of ``max_fails``. A step needs ``times`` or
+``within``, the time since its first attempt within which it is retried.
 """
 
-from typing import Protocol
+from datetime import timedelta
 
-from msgspec import Struct
-
-from sluice.jobs.text.units import parse_duration_s
-
-
-class Pauses(Protocol):
-    """State of one call of a step, with all its tries."""
-
-    def next_s(self, now_s: float, chance: float) -> float | None:
-        """Return the seconds until the next try, or None to give up. ``chance`` is drawn from 0 (included) to 1
-        (excluded).
-        """
-        ...
+from sluice.jobs.policy.retry_delay import RetryRule
+from sluice.jobs.text.units import read_duration_s
 
 
-class Rule(Protocol):
-    """Retry rule. It is an immutable value."""
-
-    def begin(self, now_s: float) -> Pauses:
-        """Return the state for a step's first try. ``now_s`` must be from a clock that never goes back."""
-        ...
-
-
-def none() -> Rule:
+def none() -> RetryRule:
     """Return a rule that never retries."""
-    return _Counted(times=0, seconds=0.0)
+    return RetryRule(times=0)
 
 
-def fixed(seconds: float | str, times: int) -> Rule:
-    """Return a rule that retries up to ``times`` times, each time after ``seconds``."""
-    return _Counted(times=_count(times), seconds=parse_duration_s(seconds))
+def fixed(seconds: float | str | timedelta, times: int | None = None, *, jitter: bool = False) -> RetryRule:
+    """Return a rule that waits ``seconds`` after each failure."""
+    return RetryRule(delay_s=read_duration_s(seconds), times=_count(times), jitter=jitter)
 
 
-def random(seconds: float | str, concurrency: int, times: int) -> Rule:
-    """Return a rule that retries up to ``times`` times, after a random multiple of ``seconds``.
+def exponential(
+    seconds: float | str | timedelta,
+    max_seconds: float | str | timedelta = "1h",
+    within: float | str | timedelta | None = None,
+    *,
+    factor: float = 2.0,
+    jitter: bool = False,
+    times: int | None = None,
+) -> RetryRule:
+    """Return a rule that waits ``seconds``, then ``factor`` times as long after each failure, up to ``max_seconds``.
 
-    The factor is a whole number from 0 to below ``concurrency``, drawn each time. So steps that failed together are
-    spread over that many times.
+    With ``jitter``, each delay is drawn evenly between half of it and all of it, so that jobs that failed together are
+    not retried together.
     """
-    if _count(concurrency) < 1:
-        raise ValueError("concurrency is the number of delays to choose from, so it is at least 1")
-    return _Counted(times=_count(times), seconds=parse_duration_s(seconds), choices=concurrency)
-
-
-def exponential(seconds: float | str, seconds_max: float | str, within: float | str) -> Rule:
-    """Return a rule that waits ``seconds``, then twice as long after each failure, up to ``seconds_max``.
-
-    It retries a failure if at most ``within`` has passed since the first try.
-    """
-    return _Doubling(
-        seconds=parse_duration_s(seconds),
-        seconds_max=parse_duration_s(seconds_max),
-        within_s=parse_duration_s(within),
+    if not 1 <= factor < float("inf"):
+        raise ValueError(f"{factor!r} is not a factor; write a number from 1 on")
+    return RetryRule(
+        rule="exponential",
+        delay_s=read_duration_s(seconds),
+        delay_s_max=read_duration_s(max_seconds),
+        factor=float(factor),
+        jitter=jitter,
+        times=_count(times),
+        within_s=None if within is None else read_duration_s(within),
     )
 
 
-class _Counted(Struct, frozen=True, kw_only=True):
-    """Rule with a number of tries.
+def random(
+    seconds: float | str | timedelta,
+    concurrency: int | None = None,
+    times: int | None = None,
+    *,
+    factor: float = 2.0,
+    max_seconds: float | str | timedelta = "1h",
+) -> RetryRule:
+    """Return a rule that draws each delay evenly between zero and the delay of ``exponential``.
 
-    If ``choices`` is None, the delay is ``seconds``. Otherwise it is a drawn multiple of ``seconds``, from 0 to below
-    ``choices``.
+    With ``concurrency``, the delay is a multiple of ``seconds`` instead. The multiple is a whole number from 0 to below
+    ``concurrency``, so that steps that failed together are spread over that many times.
     """
-
-    times: int
-    seconds: float
-    choices: int | None = None
-
-    def begin(self, now_s: float) -> Pauses:  # noqa: ARG002  # Only the other rule looks at the time.
-        return _Counting(self)
-
-
-class _Counting:
-    def __init__(self, rule: _Counted) -> None:
-        self._rule = rule
-        self._tried_again = 0
-
-    def next_s(self, now_s: float, chance: float) -> float | None:  # noqa: ARG002  # Only the random rule draws.
-        self._tried_again += 1
-        if self._tried_again > self._rule.times:
-            return None
-        if self._rule.choices is None:
-            return self._rule.seconds
-        return int(chance * self._rule.choices) * self._rule.seconds
+    if concurrency is not None and (_count(concurrency) or 0) < 1:
+        raise ValueError("concurrency is the number of delays to choose from, so it is at least 1")
+    return RetryRule(
+        rule="random",
+        delay_s=read_duration_s(seconds),
+        delay_s_max=read_duration_s(max_seconds),
+        factor=float(factor),
+        choices=concurrency,
+        times=_count(times),
+    )
 
 
-class _Doubling(Struct, frozen=True, kw_only=True):
-    """Rule with doubling delays. The first delay is ``seconds`` even if ``seconds_max`` is less."""
-
-    seconds: float
-    seconds_max: float
-    within_s: float
-
-    def begin(self, now_s: float) -> Pauses:
-        return _Growing(self, now_s)
-
-
-class _Growing:
-    def __init__(self, rule: _Doubling, now_s: float) -> None:
-        self._rule = rule
-        self._ends_s = now_s + rule.within_s
-        self._next_s = rule.seconds
-
-    def next_s(self, now_s: float, chance: float) -> float | None:  # noqa: ARG002  # Nothing is drawn.
-        if now_s > self._ends_s:
-            return None
-        pause_s = self._next_s
-        self._next_s = min(2 * pause_s, self._rule.seconds_max)
-        return pause_s
-
-
-def _count(times: int) -> int:
-    if isinstance(times, bool) or not isinstance(times, int) or times < 0:
+def _count(times: int | None) -> int | None:
+    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 0):
         raise ValueError(f"{times!r} is not a whole number from 0 on")
     return times

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sluice.actors.client import Client
     from sluice.jobs import retry
-    from sluice.jobs.api import app, saga, schedule
+    from sluice.jobs.api.decorators import app, saga, schedule
+    from sluice.jobs.api.definition import any_of, each
     from sluice.jobs.model.external_work import ManagesJobs, Status
     from sluice.jobs.model.job import Job
     from sluice.jobs.model.submission import Submission
@@ -37,12 +38,16 @@ __all__ = [
     "Submission",
     "Success",
     "Wait",
+    "any_of",
     "app",
+    "each",
     "retry",
     "saga",
     "schedule",
 ]
 
+_DECORATORS = "sluice.jobs.api.decorators"
+_DEFINITION = "sluice.jobs.api.definition"
 _ANSWERS = "sluice.jobs.sagas.answers"
 #: Module of each name.
 _MODULES = {
@@ -59,10 +64,12 @@ _MODULES = {
     "Submission": "sluice.jobs.model.submission",
     "Success": _ANSWERS,
     "Wait": _ANSWERS,
-    "app": "sluice.jobs.api",
+    "any_of": _DEFINITION,
+    "app": _DECORATORS,
+    "each": _DEFINITION,
     "retry": "sluice.jobs.retry",
-    "saga": "sluice.jobs.api",
-    "schedule": "sluice.jobs.api",
+    "saga": _DECORATORS,
+    "schedule": _DECORATORS,
 }
 
 

@@ -54,13 +54,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sluice.jobs.api import Build, Definition
+from sluice.jobs.api.decorators import Build
+from sluice.jobs.api.definition import Definition
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import errors as definition_faults
 from sluice.jobs.catalogue import load
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.catalogue.fields.draft import UnreadApp
 from sluice.jobs.catalogue.fields.work_options import read_saga
+from sluice.jobs.catalogue.sources.python_options import declarative
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
 from sluice.jobs.model.app import App
@@ -145,6 +147,7 @@ def _assigned(app: App, key: str, kwargs: Mapping[str, JSON]) -> Assignment:
     return Assignment(
         name=name,
         ids=ids,
+        days=app.days,
         work_ids=work_ids,
         kwargs=kwargs,
         round=0,
@@ -211,7 +214,7 @@ def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
         return Saga(build=definition)
     faults = definition_faults.DefinitionFaults()
     at = At(faults, "sluice.testing", definition.name)
-    words = definition.words
+    words = declarative(definition.options, at)
     entry = UnreadApp(origin=at.source, name=definition.name, words=words, function=definition.function)
     saga = read_saga(words, entry, at).saga if words.get("job_type") == "saga" else None
     faults.raise_any()

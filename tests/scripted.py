@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from sluice import Fatal, Rerun, Retry, Step, Stop, Success, Wait, saga
-from sluice.jobs.retry import Pauses, Rule, fixed, none
+from sluice.jobs.policy.retry_delay import Pauses, Rule
+from sluice.jobs.retry import fixed, none
 from sluice.jobs.sagas.answers import Answer
 from sluice.jobs.sagas.flight import Flight
 from tests.appending import append

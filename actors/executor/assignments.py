@@ -35,6 +35,7 @@ def assign(app: App, job: ClaimedJob) -> Assignment:
     return Assignment(
         name=job.name,
         ids={} if app.chunking or partitioning else app.read_key(job.key),
+        days=app.days,
         **(_versions(app, partitioning) if partitioning else {}),
         **(_step(app, partitioning, job) if partitioning and not app.unbounded else {}),
         work_ids=None if job.work_ids is None else tuple(ids_of(job.work_ids)),

@@ -6,6 +6,7 @@ A request for one report pulls the twelve jobs that it needs. Its success pushes
 The first fetch from Oslo fails, and is retried half a second later.
 """
 
+import datetime as dt
 import time
 
 from sluice import app
@@ -48,5 +49,5 @@ def report(job: Job) -> None:
 
 
 @app(job_id="{date}", identifiers={"date": "date"}, depends_on={"app_name": ["report"]})
-def publish(job: Job, date: int) -> None:
+def publish(job: Job, date: dt.date) -> None:
     job.log.info("the report of %s is out", date)

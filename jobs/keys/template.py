@@ -15,7 +15,8 @@ class Template(Struct, frozen=True):
     """Key template, for example ``{date}_{client_id}``.
 
     ``text`` is the template as written, ``names`` are the identifiers in it, ``delimiter`` is the text between them.
-    Only the last identifier may contain the delimiter, so a key can be split in only one way.
+    Only the last identifier may contain the delimiter, so a key can be split in only one way. An empty template has no
+    identifiers, and its only key is empty.
     """
 
     text: str
@@ -26,18 +27,22 @@ class Template(Struct, frozen=True):
     def parse(cls, text: str, delimiter: str = "_") -> "Template":
         """Parse a template. Raises ValueError with the reason if the text is not one."""
         literals, names = _BRACES.split(text)[::2], _BRACES.findall(text)
-        if not names:
+        if not names and text:
             raise ValueError(f"template {text!r} has no identifier in braces, such as {{date}}")
         for name in names:
             _check_name(text, name)
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"template {text!r} repeats {', '.join(repeated)}")
-        if literals != ["", *[delimiter] * (len(names) - 1), ""]:
+        if names and literals != ["", *[delimiter] * (len(names) - 1), ""]:
             raise ValueError(f"template {text!r} has other text than {delimiter!r} between its identifiers")
         return cls(text, tuple(names), delimiter)
 
     def split(self, key: str) -> list[str]:
         """Return the text of each identifier. Raises ValueError if there are too few."""
+        if not self.names:
+            if key:
+                raise ValueError("it has no identifiers, so its only key is empty")
+            return []
         parts = key.split(self.delimiter, len(self.names) - 1)
         if len(parts) < len(self.names):
             raise ValueError(f"it has {len(parts)} of {len(self.names)} identifiers")

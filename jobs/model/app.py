@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadKey
 from sluice.jobs.keys.chunks import Chunking
-from sluice.jobs.keys.identifiers import Identifier, Text, Value, Values
+from sluice.jobs.keys.identifiers import Day, Identifier, Text, Value, Values
 from sluice.jobs.keys.partitions import Partitioning
 from sluice.jobs.keys.template import Template
 from sluice.jobs.model.dependency import TwoWay, When
@@ -175,6 +175,11 @@ class App(Struct, frozen=True, kw_only=True):
         if not self.template.fits(name, str(value)):
             raise ValueError(f"at {name}, {value!r} contains {self.template.delimiter!r}, which ends it")
         return value
+
+    @property
+    def days(self) -> tuple[str, ...]:
+        """Identifiers that are calendar days."""
+        return tuple(name for name in self.template.names if isinstance(self.kind(name), Day))
 
     def kind(self, name: str) -> Identifier:
         return self.identifiers.get(name, _TEXT)

@@ -8,13 +8,14 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from datetime import date
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.keys.identifiers import Value, parse_day
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
@@ -40,14 +41,15 @@ class RunContext(Struct, frozen=True, kw_only=True):
     """Data of a claim that a run may use. It is plain data, so it can be sent to another process.
 
     ``claim`` is the fencing number. ``token`` is the idempotency key for external systems, the same in all rounds and
-    recoveries of one job (``idempotency_token``). ``partitions`` are the unfinished partitions of the ``span`` of the
-    ``table``. ``inputs`` has the partitions that these need of each table (``jobs.keys.partitions.inputs_of``), and
-    ``input_versions`` the versions of those tables. With ``traceparent``, a process that the run starts can join its
-    trace.
+    recoveries of one job (``idempotency_token``). ``days`` names the identifiers that are calendar days.
+    ``partitions`` are the unfinished partitions of the ``span`` of the ``table``. ``inputs`` has the partitions that
+    these need of each table (``jobs.keys.partitions.inputs_of``), and ``input_versions`` the versions of those tables.
+    With ``traceparent``, a process that the run starts can join its trace.
     """
 
     name: JobName
     ids: Mapping[str, Value] = {}
+    days: tuple[str, ...] = ()
     work_ids: tuple[int | str, ...] | None = None
     span: tuple[str, str] | None = None
     partitions: tuple[str, ...] = ()
@@ -60,6 +62,13 @@ class RunContext(Struct, frozen=True, kw_only=True):
     claim: int
     token: str
     traceparent: str | None = None
+
+    @property
+    def typed_ids(self) -> dict[str, Value | date]:
+        """The identifiers as functions receive them: a calendar day is a ``datetime.date``."""
+        return {
+            name: parse_day(str(value)) if name in self.days else value for name, value in self.ids.items()
+        }
 
 
 class Assignment(RunContext, frozen=True, kw_only=True):
@@ -125,9 +134,9 @@ class Job:
         return self._claimed.name.key
 
     @property
-    def ids(self) -> Mapping[str, Value]:
-        """Identifier → value, typed as the app defines it."""
-        return self._claimed.ids
+    def ids(self) -> Mapping[str, Value | date]:
+        """Identifier → value, typed as the app defines it. A ``date`` is a ``datetime.date``."""
+        return self._claimed.typed_ids
 
     @property
     def work_ids(self) -> list[int | str] | None:

@@ -4,13 +4,16 @@ from typing import NamedTuple
 
 
 class JobName(NamedTuple):
-    """Name of a job in definitions and for people. The key is canonical wherever this type is used."""
+    """Name of a job in definitions and for people. The key is canonical wherever this type is used.
+
+    The key is empty if the app has no identifiers.
+    """
 
     app: str
     key: str
 
     def __str__(self) -> str:
-        return f"{self.app}/{self.key}"
+        return f"{self.app}/{self.key}" if self.key else self.app
 
 
 class Claim(NamedTuple):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sluice.jobs.model.names import JobName
 from sluice.jobs.policy.concurrency import Concurrency
 from sluice.jobs.policy.resource_limits import Allowance
+from sluice.jobs.policy.retried_errors import RetriedErrors
 from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.text.deterministic_random import fraction
@@ -28,8 +29,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     ``max_*`` are the numbers of fails, timeouts and lost leases that a job survives. ``start_after`` and
     ``end_before`` are instants: no job starts before the first, and a job that has not finished by the second
     expires. ``random_start_offset_s`` is the longest random delay of a start, counted from ``start_after`` or from
-    planning. With ``keep_output``, an output that the ledger would shorten is also stored whole as a blob.
-    ``submitters_may_set`` lists further options that submissions may set, beyond those open to every submission.
+    planning. ``retry_on`` and ``never_retry`` are dotted names of classes of errors (``RetriedErrors``). With
+    ``keep_output``, an output that the ledger would shorten is also stored whole as a blob. ``submitters_may_set``
+    lists further options that submissions may set, beyond those open to every submission.
     """
 
     max_fails: int = 0
@@ -40,6 +42,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     end_before: datetime | None = None
     random_start_offset_s: float = 0.0
     retry: RetryRule = RetryRule()
+    retry_on: tuple[str, ...] = ()
+    never_retry: tuple[str, ...] = ()
     priority: int = 0
     concurrency: Concurrency | None = None
     pull: Pull = "first"
@@ -53,6 +57,10 @@ class Policy(Struct, frozen=True, kw_only=True):
     keep_output: bool = False
     debug: Debug = Debug()
     submitters_may_set: tuple[str, ...] = ()
+
+    @property
+    def retried_errors(self) -> RetriedErrors:
+        return RetriedErrors(self.retry_on, self.never_retry)
 
     def start_offset_s(self, name: JobName, seed: str) -> float | None:
         """Return the delay in seconds of this job's first start, or None.

@@ -120,7 +120,7 @@ class Flight:
         self._claimed = claimed
         self._meter = meter
         self._seat = seat
-        self._inputs = {**claimed.ids, **claimed.kwargs}
+        self._inputs = {**claimed.typed_ids, **claimed.kwargs}
         self._copied_for: object = None
         self._copies: dict[str, Mapping[str, JSON]] = {}
 

@@ -2,7 +2,8 @@
 
 from functools import cached_property
 
-from sluice.jobs.retry import Rule, none
+from sluice.jobs.policy.retry_delay import Rule
+from sluice.jobs.retry import none
 from sluice.jobs.sagas.answers import Answer
 from sluice.jobs.sagas.flight import Flight
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from sluice.jobs.retry import Rule
+from sluice.jobs.policy.retry_delay import Rule
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.journal import Failure
 from sluice.jobs.text.units import parse_duration_s

@@ -7,6 +7,7 @@ they are called, but when the returned object is awaited or iterated.
 import inspect
 from collections.abc import Callable, Sequence
 
+from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.sagas.abort_reasons import UNBUILDABLE
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.journal import Failure, Log
@@ -66,8 +67,10 @@ def _check_rules(steps: Sequence[Step]) -> None:
     for step in steps:
         if not callable(getattr(step.retry, "begin", None)):
             raise _Unbuildable(
-                f"{step.name} has {step.retry!r:.80} as its retry, which is no rule of jobs.retry"
+                f"{step.name} has {step.retry!r:.80} as its retry, which is no rule such as retry.fixed(…)"
             )
+        if isinstance(step.retry, RetryRule) and step.retry.times is None and step.retry.within_s is None:
+            raise _Unbuildable(f"the retry of {step.name} has no end; add times or within")
 
 
 def _check_against(log: Log, names: list[str]) -> None:

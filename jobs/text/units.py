@@ -32,12 +32,22 @@ def read_duration_s(value: object) -> float:
 
     Raises ValueError with the accepted forms. A longer delay would lead past the last time that the ledger can store.
     """
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
     if not isinstance(value, str | int | float):
         raise ValueError(f'{value!r} is not a duration; write "10m" or a number of seconds')
     seconds = parse_duration_s(value)
     if seconds > DURATION_S_MAX:
         raise ValueError(f"{value!r} is more than ten years")
     return seconds
+
+
+def as_duration(span: timedelta) -> str:
+    """Return a duration as text. Raises ValueError if it is negative."""
+    if span < timedelta(0):
+        raise ValueError(f"{span!r} is negative, which is no duration")
+    seconds = span / timedelta(seconds=1)
+    return f"{int(seconds)}s" if seconds == int(seconds) else f"{seconds:.6f}".rstrip("0") + "s"
 
 
 def duration_s(text: str) -> float:

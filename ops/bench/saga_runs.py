@@ -12,7 +12,7 @@ from sluice.actors.executor.assignments import assign
 from sluice.actors.executor.job_services import RunJournal
 from sluice.actors.planner import handlers
 from sluice.broker.messages import Execute, Message, Plan
-from sluice.jobs.api import saga
+from sluice.jobs.api.decorators import saga
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending

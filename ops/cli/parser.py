@@ -120,4 +120,4 @@ def _choose(
 
 def job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", help="app of the job")
-    parser.add_argument("key", help="key of the job")
+    parser.add_argument("key", nargs="?", default="", help="key of the job; default: the empty key")

@@ -55,7 +55,7 @@ class Answering:
             return refused
         if request.verb == "GET" and not _is_call(request.path):
             return self._files.answer(request)
-        words = [unquote(word) for word in request.path.strip("/").split("/")]
+        words = [unquote(word) for word in request.path.removeprefix("/").split("/")]
         found = self._routes_at(words)
         here = next((route for route in found if route.method == request.verb), None)
         who = self._gate.who(request)

@@ -56,11 +56,16 @@ class Route(Struct, frozen=True, kw_only=True):
         return self.path.strip("/").split("/")
 
     def given(self, words: Sequence[str]) -> list[str] | None:
-        """Return the values of the names in the path. None if the path does not match."""
+        """Return the values of the names in the path. None if the path does not match.
+
+        Only a key may be empty. A slash at the end is ignored otherwise.
+        """
+        if words[-1] == "" and len(words) > len(self.parts):
+            words = words[:-1]
         if len(words) != len(self.parts):
             return None
         pairs = [*zip(words, self.parts, strict=True)]
-        if any(word != part if not is_name(part) else not word for word, part in pairs):
+        if any(word != part if not is_name(part) else not (word or part == "{key}") for word, part in pairs):
             return None
         return [word for word, part in pairs if is_name(part)]
 

@@ -253,6 +253,8 @@ def keys(app: App, columns: Mapping[str, Iterable[Value]]) -> list[str]:
     compared together with the delimiter that ends it. Sorting the parts costs nothing; sorting a hundred thousand keys
     costs more than making them.
     """
+    if not app.template.names:
+        return [""]
     *firsts, last = ([str(value) for value in columns[name]] for name in app.template.names)
     delimiter = app.template.delimiter
     beginnings = product(*(sorted(text + delimiter for text in texts) for texts in firsts))

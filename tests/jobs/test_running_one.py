@@ -50,7 +50,7 @@ def source(tmp_path: Path) -> str:
 def test_a_successful_run_returns_its_output(source: str) -> None:
     outcome = run(source, "fetch", "20261120_graz", till="shut")
     assert (outcome.ending, outcome.error) == (Ending.DONE, None)
-    assert "graz on 20261120: shut" in outcome.output
+    assert "graz on 2026-11-20: shut" in outcome.output
 
 
 def test_a_failed_run_returns_its_error(source: str) -> None:

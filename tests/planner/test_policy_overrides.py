@@ -21,6 +21,8 @@ CLOSED: Mapping[str, Any] = {
     "cwd": "/",
     "limits": {"memory": "64GB"},
     "concurrency": 100,
+    "retry_on": ["acme.errors.ApiDown"],
+    "never_retry": ["acme.errors.CardStolen"],
     "submitters_may_set": ["env"],
 }
 ALLOWED: Mapping[str, Any] = {

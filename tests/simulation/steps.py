@@ -93,7 +93,7 @@ def _drawn_rule(rng: random.Random) -> Rule:
             retry.none(),
             retry.fixed(seconds=1, times=2),
             retry.random(seconds=2, concurrency=4, times=3),
-            retry.exponential(seconds=1, seconds_max=8, within="20s"),
+            retry.exponential(seconds=1, max_seconds=8, within="20s"),
         )
     )
 

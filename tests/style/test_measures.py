@@ -59,7 +59,8 @@ def test_an_exception_has_the_value_of_its_function_which_exceeds_the_limit(meas
 
 
 def test_an_exception_may_not_grow() -> None:
-    name, (most, _) = next(iter(complexity.EXCEPTIONS["lines"].items()))
+    of_functions = (each for each in complexity.EXCEPTIONS["lines"].items() if each[0].count(".") == 1)
+    name, (most, _) = next(of_functions)
     path, _, function = name.partition(":")
     sources = [Source(path, f"def {function}():\n" + "    f()\n" * calls) for calls in (most - 1, most)]
     assert [complexity.lines(source) for source in sources] == [{}, {name: most + 1}]

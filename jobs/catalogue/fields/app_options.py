@@ -20,6 +20,7 @@ from sluice.jobs.catalogue.fields.policy_options import (
     read_policy,
     read_retry_budget,
 )
+from sluice.jobs.catalogue.fields.signature_options import with_signature
 from sluice.jobs.catalogue.fields.work_options import WORK_WORDS, default_policy, read_work
 from sluice.jobs.catalogue.sources.functions import find_function
 from sluice.jobs.keys.chunks import Chunking
@@ -43,7 +44,8 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     """Return the app as far as it can be read."""
     at = At(faults, entry.origin, entry.name)
     _check_name(entry.name, at)
-    words = _options(entry, at)
+    default_job_id = entry.default_job_id or default_job_id
+    words = with_signature(_options(entry, at), entry, default_job_id, delimiter, at)
     chunking = read_chunking(words, entry, at)
     partitioning = read_partitioning(words, entry.name, at)
     policy = default_policy(words, entry).overridden(read_policy(words, at.add))
@@ -53,7 +55,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     if chunking or partitioning:
         template = any_key(delimiter)
     elif isinstance(entry.words, Mapping):
-        template = _template(words, entry.default_job_id or default_job_id, delimiter, at)
+        template = _template(words, default_job_id, delimiter, at)
     if template:
         check_key(policy.concurrency, () if chunking or partitioning else template.names, at)
     work = read_work(words, entry, _placeholders(chunking, partitioning, template), at)

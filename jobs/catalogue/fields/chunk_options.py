@@ -10,7 +10,7 @@ freshness_by = [kwarg …]        allow_multiple_jobs = bool        data_sources
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sluice.jobs.api import Definition
+from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.errors import At, Words, read_fields, truth, unknown
 from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp
 from sluice.jobs.catalogue.fields.policy_options import read_lag_s

@@ -25,7 +25,7 @@ from sluice.jobs.policy.breaker import PAUSE_S, PAUSE_S_MAX, Breaker
 from sluice.jobs.policy.concurrency import Concurrency
 from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.policy.retry_budget import RetryBudget
-from sluice.jobs.policy.retry_delay import RetryRule
+from sluice.jobs.policy.retry_delay import RETRY_FIELDS, RetryRule
 from sluice.jobs.runners.command.environment import WITHHELD, is_withheld
 from sluice.jobs.runners.command.placeholders import names
 from sluice.jobs.sagas.debug import Debug, Injected
@@ -296,6 +296,15 @@ def read_policy(words: Mapping[str, object], complain: Callable[[str], None]) ->
 
 def _read(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[str, Any]:
     fields = read_fields(POLICY_WORDS, words, complain)
+    retry = fields.get("retry")
+    if retry is not None and retry.within_s is not None:
+        complain("retry: within is for the steps of a saga; a job has times, or max_fails")
+    if (
+        retry is not None
+        and retry.times is not None
+        and fields.setdefault("max_fails", retry.times) != retry.times
+    ):
+        complain("retry: times is the number of max_fails; write only one")
     start, end = fields.get("start_after"), fields.get("end_before")
     if start and end and end <= start:
         complain(f"end_before: {end.isoformat()} is not after start_after, {start.isoformat()}")
@@ -345,13 +354,22 @@ def _retry(value: object) -> RetryRule:
     if isinstance(value, RetryRule):
         return value
     if callable(getattr(value, "begin", None)):
-        raise ValueError(
-            "this is the rule of a step, and belongs to the step; write the retry rule of a job like"
-            ' {"rule": "fixed", "seconds": 5}'
-        )
+        raise ValueError("only a step can have a rule of its own class; write retry.fixed(…) or another rule")
     if not isinstance(value, Mapping):
         raise ValueError(f'{value!r} is not a retry rule; write {{"rule": "fixed", "seconds": 5}}')
-    return RetryRule(**read_mapping(_RETRY_WORDS, value))
+    fields = read_mapping(_RETRY_WORDS, value)
+    if fields.get("choices") is not None and fields.get("rule") != "random":
+        raise ValueError("concurrency is for the rule random")
+    return RetryRule(**fields)
+
+
+def _error_classes(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f'{value!r} is not a list of errors; write ["acme.errors.ApiDown"]')
+    for name in value:
+        if not isinstance(name, str) or not all(name.split(".")) or ":" in name:
+            raise ValueError(f"{name!r} is not the dotted name of a class, such as acme.errors.ApiDown")
+    return tuple(value)
 
 
 def _rule(value: object) -> str:
@@ -461,12 +479,17 @@ _LIMIT_WORDS: Words = {
     "processes": ("processes", _number),
     "open_files": ("open_files", _number),
 }
-_RETRY_WORDS: Words = {
-    "rule": ("rule", _rule),
-    "seconds": ("delay_s", read_duration_s),
-    "factor": ("factor", _factor),
-    "max_seconds": ("delay_s_max", read_duration_s),
+_RETRY_READERS: Mapping[str, Callable[[object], Any]] = {
+    "rule": _rule,
+    "seconds": read_duration_s,
+    "factor": _factor,
+    "max_seconds": read_duration_s,
+    "jitter": truth,
+    "concurrency": _number,
+    "times": _count,
+    "within": read_duration_s,
 }
+_RETRY_WORDS: Words = {option: (field, _RETRY_READERS[option]) for option, field in RETRY_FIELDS.items()}
 
 #: By option: the field of ``Policy`` that it sets, and the function that reads its value.
 POLICY_WORDS: Words = {
@@ -478,6 +501,8 @@ POLICY_WORDS: Words = {
     "end_before": ("end_before", _instant),
     "random_start_offset": ("random_start_offset_s", _offset_s),
     "retry": ("retry", _retry),
+    "retry_on": ("retry_on", _error_classes),
+    "never_retry": ("never_retry", _error_classes),
     "priority": ("priority", _priority),
     "concurrency": ("concurrency", read_concurrency),
     "pull": ("pull", _pull),

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from sluice.jobs.api import Definition
+from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, nearest, one_of, read_fields, unknown
 from sluice.jobs.catalogue.fields.draft import ScheduleEntry
 from sluice.jobs.catalogue.fields.policy_options import parse_policy

@@ -350,7 +350,7 @@ WORK_WORDS = (
 #: Options of each type. An app may only have the options of its own type.
 _WORDS_OF = {
     "bash": ("bash_cmd", "isolate"),
-    "python": ("function", "isolate"),
+    "python": ("function", "isolate", "retry_on", "never_retry"),
     "pyspark": SPARK_WORDS,
     "program": PROGRAM_WORDS,
     "saga": ("function", *SAGA_WORDS, "debug"),

@@ -28,7 +28,7 @@ from types import CodeType, ModuleType
 from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary
 
-from sluice.jobs.api import Definition
+from sluice.jobs.api.definition import Definition
 from sluice.jobs.errors import DefinitionError, Fault
 from sluice.jobs.model.dependency import TwoWay
 from sluice.jobs.model.external_work import METHODS

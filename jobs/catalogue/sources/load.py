@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from sluice.jobs.api import Definition, ScheduleDefinition
+from sluice.jobs.api.decorators import ScheduleDefinition
+from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.catalogue import Catalogue
 from sluice.jobs.catalogue.cycles import cycles
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
@@ -33,6 +34,7 @@ from sluice.jobs.catalogue.resolve.tables import (
 from sluice.jobs.catalogue.resolve.types import settle_kinds, type_apps
 from sluice.jobs.catalogue.sources.formats import SUFFIXES, read_document, read_stored
 from sluice.jobs.catalogue.sources.functions import load_file, load_module
+from sluice.jobs.catalogue.sources.python_options import declarative
 from sluice.jobs.catalogue.sources.remote import Fetch, Unread, fetch_nothing, is_address
 from sluice.jobs.catalogue.sources.stau import (
     default_of_document,
@@ -305,7 +307,7 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
             yield UnreadApp(
                 origin=at.source,
                 name=value.name,
-                words=value.words,
+                words=declarative(value.options, at.of_app(value.name)),
                 default_job_id=default,
                 function=value.function,
                 function_path=f"{place}:{attribute}",
@@ -321,7 +323,11 @@ def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntr
             if isinstance(each, ScheduleDefinition) and id(each) not in seen:
                 seen.add(id(each))
                 yield ScheduleEntry(
-                    origin=at.source, source=source, id=each.id, words=each.words, definition=each
+                    origin=at.source,
+                    source=source,
+                    id=each.id,
+                    words=declarative(each.options, at),
+                    definition=each,
                 )
 
 

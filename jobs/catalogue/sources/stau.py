@@ -14,7 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from sluice.jobs.api import Definition, ScheduleDefinition
+from sluice.jobs.api.decorators import ScheduleDefinition
+from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.catalogue.fields.chunk_options import read_selector
 from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp

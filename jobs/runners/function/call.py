@@ -9,8 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from sluice.jobs.api.signature import read_signature
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.policy.retried_errors import RetriedErrors
 from sluice.jobs.runners.run_outcome import failed
 from sluice.jobs.sagas.answers import Fatal, Retry, Success, answer_in
 
@@ -23,63 +25,71 @@ _LEADING = (
     "importlib",
     "_frozen_importlib",
 )
-_Parameter = inspect.Parameter
+_ALL = RetriedErrors()
 
 #: Processes the returned value. Returns the reason if the job has failed. May raise ``Fatal`` or ``Retry``.
 Finish = Callable[[object], str | None]
 
 
 class FunctionCall:
-    """One function and its parameters, read from its signature once.
+    """One function and its parameters, read from its signature once (``jobs.api.signature``).
 
-    A parameter named ``job`` receives the job. Any other parameter receives the identifier or kwarg of its name. A
-    chunk also offers ``work_ids``. A partition job also offers ``span``, its ``start`` and ``end``, ``partitions``,
-    ``inputs``, ``table`` and ``version``. A function that takes neither ``job`` nor ``**kwargs`` must take every kwarg
-    of the submission; it may leave out identifiers.
+    A parameter that is not the job receives the identifier or kwarg of its name. A kwarg is converted to the annotated
+    type. A chunk also offers ``work_ids``. A partition job also offers ``span``, its ``start`` and ``end``,
+    ``partitions``, ``inputs``, ``table`` and ``version``. A function that takes neither the job nor ``**kwargs`` must
+    take every kwarg of the submission; it may leave out identifiers.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self._name = getattr(function, "__qualname__", repr(function))
-        parameters = _parameters(function)
-        self._takes_rest = any(it.kind is _Parameter.VAR_KEYWORD for it in parameters)
-        self._named = tuple(
-            it for it in parameters if it.kind not in {_Parameter.VAR_KEYWORD, _Parameter.VAR_POSITIONAL}
-        )
-        self._positional = tuple(it for it in self._named if it.kind is _Parameter.POSITIONAL_ONLY)
-        self._names = frozenset(it.name for it in self._named)
-        self._by_name = self._names - {it.name for it in self._positional}
+        signature = read_signature(function)
+        self._takes_rest = signature.takes_rest
+        self._job = signature.job
+        self._parameters = {it.name: it for it in signature.parameters}
+        self._positional = tuple(it.name for it in signature.parameters if it.positional_only)
 
     def arguments(self, job: Job) -> tuple[list[object], dict[str, object]]:
         """Return the positional and the named arguments for this job. BadRequest if they do not fit the function."""
         offered = self._offered(job)
-        missing = [it.name for it in self._named if it.default is it.empty and it.name not in offered]
+        missing = [it.name for it in self._parameters.values() if it.required and it.name not in offered]
         if missing:
             what = f"{self._name}() needs {_listed(missing)}, which {job.app}/{job.key} has neither as an"
             raise BadRequest(f"{what} identifier nor as a kwarg.")
-        first = [offered.pop(it.name) for it in takewhile(lambda it: it.name in offered, self._positional)]
-        return first, offered if self._takes_rest else {
-            n: v for n, v in offered.items() if n in self._by_name
-        }
+        first = [offered.pop(name) for name in takewhile(lambda name: name in offered, self._positional)]
+        known = self._job.union(self._parameters).difference(self._positional)
+        return first, {name: value for name, value in offered.items() if self._takes_rest or name in known}
 
     def _offered(self, job: Job) -> dict[str, object]:
         given = _given(job)
-        twice = [name for name in job.kwargs if name in given and (name in self._names or self._takes_rest)]
+        twice = [
+            name for name in job.kwargs if name in given and (name in self._parameters or self._takes_rest)
+        ]
         if twice:
             raise BadRequest(f"The kwargs {_listed(twice)} are fixed by the key {job.key}; leave them out.")
-        if "job" in self._names:
-            return {**given, **job.kwargs, "job": job}
-        unknown = [name for name in job.kwargs if name not in self._names]
-        if unknown and not self._takes_rest:
+        unknown = [name for name in job.kwargs if name not in self._parameters]
+        if unknown and not (self._job or self._takes_rest):
             raise BadRequest(f"{self._name}() does not take the kwargs {_listed(unknown)}.")
-        return {**given, **job.kwargs}
+        of_key = {name: self._of_key(name, value) for name, value in given.items()}
+        kwargs = {name: self._of_kwarg(name, value) for name, value in job.kwargs.items()}
+        return {**of_key, **kwargs, **dict.fromkeys(self._job, job)}
+
+    def _of_key(self, name: str, value: object) -> object:
+        parameter = self._parameters.get(name)
+        return parameter.of_key(value) if parameter else value
+
+    def _of_kwarg(self, name: str, value: object) -> object:
+        parameter = self._parameters.get(name)
+        return parameter.of_kwarg(value) if parameter else value
 
 
-def perform(call: FunctionCall, job: Job, finish: Finish | None = None) -> Outcome:
+def perform(
+    call: FunctionCall, job: Job, finish: Finish | None = None, *, retried: RetriedErrors = _ALL
+) -> Outcome:
     """Call the function to its end. The runner sets ``output`` afterwards.
 
     ``finish`` processes the returned value. Default: await it if it is awaitable, and act on an answer (``Fatal``,
-    ``Retry``).
+    ``Retry``). After an error that is not ``retried``, the job has failed.
     """
     try:
         first, named = call.arguments(job)
@@ -93,16 +103,8 @@ def perform(call: FunctionCall, job: Job, finish: Finish | None = None) -> Outco
         return replace(failed(account(error)), retry_after_s=error.after_s)
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
-        return failed(account(error))
+        return replace(failed(account(error)), final=retried.excludes(error))
     return failed(complaint) if complaint else Outcome(ending=Ending.DONE)
-
-
-def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    """Return the parameters. Some callables written in C have no signature; they receive all arguments by name."""
-    try:
-        return tuple(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return (_Parameter("kwargs", _Parameter.VAR_KEYWORD),)
 
 
 def _given(job: Job) -> dict[str, object]:

@@ -75,7 +75,7 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
     return (
         perform_on_spark(errand.spark, function, job)
         if errand.spark
-        else perform(FunctionCall(function), job)
+        else perform(FunctionCall(function), job, retried=errand.retried)
     )
 
 

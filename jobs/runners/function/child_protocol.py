@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.job import Ending, RunContext
 from sluice.jobs.model.spark import Spark
+from sluice.jobs.policy.retried_errors import RetriedErrors
 
 #: Maximum length of a line in bytes. We send no longer line because texts are cut before they are sent.
 LINE_BYTES_MAX = 1024 * 1024
@@ -21,6 +22,7 @@ class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     python_path: str | None
     acknowledges: bool
     spark: Spark | None = None
+    retried: RetriedErrors = RetriedErrors()
 
 
 class ChildProgress(Struct, frozen=True, forbid_unknown_fields=True, tag="progress"):

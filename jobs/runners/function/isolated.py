@@ -84,6 +84,7 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
         python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
         acknowledges=acknowledges,
         spark=assignment.app.spark and for_run(assignment.app.spark, assignment, assignment.policy.env),
+        retried=assignment.policy.retried_errors,
     )
 
 

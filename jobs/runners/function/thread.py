@@ -52,7 +52,7 @@ class PythonRunner:
             transaction=transaction and partial(transaction, output.text),
             acknowledge=acknowledge,
         )
-        outcome = perform(self._call, job)
+        outcome = perform(self._call, job, retried=policy.retried_errors)
         return replace(_judged(outcome, job, limits), output=output.text())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sluice import Step, saga
+from sluice import Step, retry, saga
 from sluice.jobs.catalogue import load, parse_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.app import App
@@ -116,7 +116,7 @@ def test_a_decorated_saga_can_be_called_like_its_function() -> None:
 
     trip = saga(job_id="{n}")(steps)
     assert len(trip(None)) == 0  # type: ignore[arg-type]  # Its function only tests whether a flight is given.
-    assert (trip.function, trip.name, trip.words["job_type"]) == (steps, "steps", "saga")
+    assert (trip.function, trip.name, trip.options["job_type"]) == (steps, "steps", "saga")
 
 
 def test_the_saga_decorator_accepts_no_job_type() -> None:
@@ -124,16 +124,30 @@ def test_the_saga_decorator_accepts_no_job_type() -> None:
         saga(job_id="{n}", job_type="python")
 
 
-def test_the_retry_option_of_a_saga_accepts_no_rule_of_a_step() -> None:
+def test_a_saga_accepts_the_same_retry_rule_as_a_step() -> None:
     text = """
         from sluice import saga, retry
 
         @saga(job_id="{n}", retry=retry.fixed(seconds=2, times=4))
         def trip(flight): return []
     """
+    policy = load([write("a.py", text)])["trip"].policy
+    assert (policy.max_fails, policy.retry) == (4, retry.fixed(seconds=2, times=4))
+
+
+def test_the_retry_option_of_a_saga_accepts_no_rule_of_its_own_class() -> None:
+    text = """
+        from sluice import saga
+
+        class Mine:
+            def begin(self, now_s): ...
+
+        @saga(job_id="{n}", retry=Mine())
+        def trip(flight): return []
+    """
     ((_, app, what),) = faults(write("a.py", text))
     assert app == "trip"
-    assert what.startswith("retry: this is the rule of a step, and belongs to the step;")
+    assert what == "retry: only a step can have a rule of its own class; write retry.fixed(…) or another rule"
 
 
 def test_an_error_in_the_module_of_a_saga_is_reported_with_its_line() -> None:

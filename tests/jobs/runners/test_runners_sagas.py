@@ -12,6 +12,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.resource_limits import Allowance
+from sluice.jobs.policy.retry_delay import Rule
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.saga_run import SagaRunner
 from sluice.jobs.sagas.debug import Debug
@@ -21,7 +22,7 @@ from tests.jobs.runners.runner_bench import Bench, Clock, stores_in
 
 
 class Scripted(Step):
-    def __init__(self, name: str, do: Any = None, undo: Any = None, rule: retry.Rule | None = None) -> None:
+    def __init__(self, name: str, do: Any = None, undo: Any = None, rule: Rule | None = None) -> None:
         self.name = name
         self.retry = rule or retry.none()
         self._do = do

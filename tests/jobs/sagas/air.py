@@ -8,7 +8,7 @@ from typing import Any
 from sluice import Step, retry
 from sluice.jobs.model.job import RunContext, idempotency_token
 from sluice.jobs.model.names import JobName
-from sluice.jobs.retry import Rule
+from sluice.jobs.policy.retry_delay import Rule
 from sluice.jobs.runners.saga_run import blame, call
 from sluice.jobs.sagas.answers import Answer
 from sluice.jobs.sagas.debug import Debug

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice import Fatal, Rerun, Retry, Success, retry
-from sluice.jobs.retry import Rule
+from sluice.jobs.policy.retry_delay import Rule
 from sluice.jobs.sagas.result import FlightEnd
 from tests.jobs.sagas.air import Air, Raised
 

@@ -14,7 +14,9 @@ export function start(call) {
 
 /** @returns {Place} */
 export function place() {
-    const words = location.pathname.split("/").filter(Boolean).map(readable);
+    const words = location.pathname.slice(1).split("/").map(readable);
+    // A slash at the end is ignored, unless it stands for the empty key of a job: /jobs/APP/
+    if (words.length !== 3 && words.at(-1) === "") words.pop();
     return { words, query: new URLSearchParams(location.search) };
 }
 

@@ -1,0 +1,1 @@
+"""Definitions in Python: signatures, dependencies and typed options."""
