@@ -125,6 +125,7 @@ PATHS: Mapping[str, str] = {
     "soak": "night",
     "style": "test",
     "test_browser.py": "check",
+    "typed": "check",
     "test_leftovers.py": "check",
     "test_leftovers_of_long_runs.py": "night",
     "test_private_servers.py": "night",

@@ -23,7 +23,7 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 S = TypeVar("S")
-V = TypeVar("V", str, int, date)
+V = TypeVar("V")
 
 #: ``"10m"``, ``timedelta(minutes=10)`` or a number of seconds.
 Duration: TypeAlias = str | float | timedelta
@@ -172,7 +172,9 @@ def each(values: Sequence[Any] | str) -> Any:
     """
     if isinstance(values, range) and values.step > 0:
         return Each(f"{values.start}:{values.stop}:{values.step}")
-    return Each(values if isinstance(values, str) else tuple(values))
+    if isinstance(values, str):
+        return Each(values)
+    return Each(tuple(value.value if isinstance(value, Enum) else value for value in values))
 
 
 _BRACES = re.compile(r"\{([^{}]*)\}")

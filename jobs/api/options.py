@@ -270,7 +270,7 @@ class AppOptions(TemplateOptions, total=False):
     step_size: Annotated[int, About("Number of consecutive partitions of one job.", "1", "7")]
     table_dependencies: Annotated[
         Sequence[Mapping[str, Any]],
-        About("Tables that the app reads.", "[]", '[{"table": "sales_daily", "start_offset": -6}]'),
+        About("Tables that the app reads.", "[]", '[{"table": "sales_daily", "start_offset": 6}]'),
     ]
     modes: Annotated[
         Mapping[str, Mapping[str, Any]],

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from sluice import Fatal, Rerun, Retry, Step, Stop, Success, Wait, retry
-from sluice.jobs.retry import Rule
+from sluice.jobs.policy.retry_delay import Rule
 from sluice.jobs.sagas.answers import Answer
 
 _MADE = "steps_"

@@ -1,0 +1,1 @@
+"""Type checks of programs that use Sluice, by mypy and by pyright."""
