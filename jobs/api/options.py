@@ -324,7 +324,7 @@ class RequestOptions(TypedDict, total=False):
     ]
     push: Annotated[
         Literal["all", "wanted"],
-        About("Whether children run that nobody requested.", "all", '"wanted"'),
+        About("Whether children run that no submission requested.", "all", '"wanted"'),
     ]
     policy: Annotated[PolicyOptions, About("Policy options of the submission.", "{}", '{"priority": 5}')]
     after: Annotated[
