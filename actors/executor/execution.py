@@ -3,7 +3,8 @@ transactions."""
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from threading import Event
 from uuid import UUID
@@ -22,6 +23,7 @@ from sluice.actors.executor.batches import (
 )
 from sluice.actors.executor.breakers import has_failed
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.coroutine_loop import COROUTINES_MAX, CoroutineLoop, CoroutineRun
 from sluice.actors.executor.job_services import (
     JobTransactions,
     PartitionAcknowledger,
@@ -43,9 +45,12 @@ from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.observe.log_context import about
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
+from sluice.jobs.runners.function.thread import PythonRunner, is_coroutine
 from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.stop_signal import Limits
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.planner.batches import JOBS_MAX
 
 _LOG = logging.getLogger("sluice.executor")
 
@@ -98,13 +103,18 @@ class Execution:
         self._paces = MeanRunTimes()
         self._capacity = Capacity(worker, serves, self._paces.at_once)
         self._relief = SlowRunWatchdog(self._relieve)
+        self._loop = CoroutineLoop(self._record_coroutines)
         self._ending = Event()
         self._left_alone: set[str] = set()
         #: Jobs that this process has handed back since it began to stop, as ``app/key``.
         self.handed_back: list[str] = []
 
-    def start(self) -> None:
-        """Start the relief thread: from now on no job waits behind a long one in a thread of this process."""
+    def start(self, *, coroutines: int = COROUTINES_MAX) -> None:
+        """Start the relief thread: from now on no job waits behind a long one in a thread of this process.
+
+        ``coroutines`` is the number of coroutines that run at the same time.
+        """
+        self._loop.limit = coroutines
         self._relief.start()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
@@ -123,14 +133,24 @@ class Execution:
             self._leave_alone(message.app)
             delivery.acknowledge()
             return
+        if is_coroutine(catalogue[message.app]):
+            self._execute_coroutines(catalogue, message, delivery)
+            return
         asked_at = self._holdings.clock()
         claimed, messages = transactions.claim(
             self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
         )
-        delivery.acknowledge()
-        reached(Failpoint.CLAIM_ACKNOWLEDGED)
+        _acknowledge(delivery)
         self._send(messages)
         self._run_on(catalogue, ClaimedBatch(asked_at, claimed))
+
+    def drain(self) -> None:
+        """Start no coroutine from now on."""
+        self._loop.close()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until the coroutines have ended and their outcomes are recorded. Return False if that takes longer."""
+        return self._loop.join(timeout_s)
 
     def give_back(self, strays: list[Claim]) -> None:
         """Hand back claims that this process does not know (see ``ledger.recovery.leases.strays``)."""
@@ -167,6 +187,87 @@ class Execution:
                 self._holdings.forget(stops)
                 self._observers.forget(stops)
 
+    def _execute_coroutines(self, catalogue: Catalogue, message: Execute, delivery: Delivery) -> None:
+        """Claim jobs and start their coroutines, as many at a time as have a place. Acknowledge the message when all
+        jobs that it names have been claimed, here or elsewhere."""
+        left = message.jobs
+        while left:
+            places = self._loop.reserve(JOBS_MAX)
+            if not places:
+                delivery.give_back()
+                return
+            part, left = left[:places], left[places:]
+            asked_at = self._holdings.clock()
+            try:
+                claimed, messages = transactions.claim(
+                    self._ledger, catalogue, Execute(app=message.app, jobs=part), self._worker, at_once=places
+                )
+            except BaseException:
+                self._loop.put_back(places)
+                raise
+            self._loop.put_back(places - len(claimed))
+            self._send(messages)
+            if claimed:
+                self._start_coroutines(catalogue, ClaimedBatch(asked_at, claimed))
+        _acknowledge(delivery)
+
+    def _start_coroutines(self, catalogue: Catalogue, taken: ClaimedBatch) -> None:
+        subjects = self._observers.take_up(taken.jobs)
+        stops = self._holdings.take((job.right for job in taken.jobs), subjects, asked_at=taken.asked_at)
+        for job in taken.jobs:
+            run = CoroutineRun(job, stops[job.right], JobTransactions(self._ledger, job.right))
+            self._loop.start(self._run_coroutine(catalogue, run), run.must_stop)
+
+    async def _run_coroutine(self, catalogue: Catalogue, run: CoroutineRun) -> CoroutineRun:
+        """Run one job on the event loop, and return its run with the outcome."""
+        job = run.job
+        with self._reported(job) as report:
+            began = time.monotonic()
+            outcome = await self._run_async(catalogue, run, report)
+            run.outcome = msgspec.structs.replace(outcome, took_s=time.monotonic() - began)
+            report.outcome = None if run.transacting.committed else run.outcome
+        self._holdings.release([job.right])
+        return run
+
+    async def _run_async(self, catalogue: Catalogue, run: CoroutineRun, report: RunReport) -> Outcome:
+        job = run.job
+        if run.stop.is_set() or not self._holdings.may_begin:
+            return _NOT_STARTED
+        try:
+            assignment = report.begins(assign(self._versions.of(catalogue, job.name), job))
+            runner = self._runner_of(assignment.app)
+            if not isinstance(runner, PythonRunner):
+                raise BadRequest(f"{job.name.app} is no coroutine any more.")
+            run.limits = Limits(run.stop, assignment.timeout_s)
+            return await runner.run_async(
+                assignment,
+                stop=run.stop,
+                limits=run.limits,
+                report=_unheard,
+                transaction=run.transacting.open,
+                acknowledge=self._acknowledge(assignment, job, run.stop),
+            )
+        except Exception as error:
+            return self._not_run(job, None, error)
+
+    def _record_coroutines(self, runs: Sequence[CoroutineRun]) -> None:
+        """Record the outcomes of coroutines that have ended. Called in a thread of the loop."""
+        outcomes = {run.job.right: run.outcome for run in runs if not run.transacting.committed}
+        for run in runs:
+            self._paces.note(run.job.app, run.outcome.took_s or 0.0)
+            if run.transacting.committed:
+                self._send(run.transacting.messages)
+                self._complete(run.job, run.transacting.output, run.outcome)
+                self._send([Executed(jobs=(run.job.id,))])
+        try:
+            self._settle(self._catalogue(), outcomes)
+            for app in {run.job.app for run in runs if has_failed(run.outcome)}:
+                self._evaluate_breaker(app)
+        finally:
+            rights = [run.job.right for run in runs]
+            self._holdings.forget(rights)
+            self._observers.forget(rights)
+
     def _leave_alone(self, app: str) -> None:
         """Log once that an app is not claimed here. Its jobs stay ready: the groomer repeats the notification until the
         app is back or another worker has it."""
@@ -188,13 +289,9 @@ class Execution:
                 if time.monotonic() - recorded_at > RECORD_WITHIN_S:
                     self._settle(self._catalogue(), load.outcomes())
                     recorded_at = time.monotonic()
-                with self._observers.at(job.right, self._holdings.subject_of(job.right)) as report:
-                    reached(Failpoint.RUN_BEGINS)
+                with self._reported(job) as report:
                     outcome = self._run(catalogue, job, stops[job.right], report)
-                    reached(Failpoint.RUN_ENDED)
                     report.outcome = outcome
-                    if outcome and self._log_failures and has_failed(outcome):
-                        _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
                 self._holdings.release([job.right])
                 if outcome is None:
                     self._send([Executed(jobs=(job.id,))])
@@ -206,6 +303,16 @@ class Execution:
             self._relief.forget(load)
         return load.outcomes()
 
+    @contextmanager
+    def _reported(self, job: ClaimedJob) -> Iterator[RunReport]:
+        """Report the run of a job to the observers and to the log. The block sets the report's ``outcome``."""
+        with self._observers.at(job.right, self._holdings.subject_of(job.right)) as report:
+            reached(Failpoint.RUN_BEGINS)
+            yield report
+            reached(Failpoint.RUN_ENDED)
+            if report.outcome and self._log_failures and has_failed(report.outcome):
+                _LOG.error("%s failed in round %d: %s", job.name, job.round, report.outcome.error)
+
     def _breaks(self, load: BatchRun) -> bool:
         """If the app has a breaker, record the failures now, and return whether the breaker is open."""
         catalogue = self._catalogue()
@@ -213,10 +320,17 @@ class Execution:
         if not (app and app.breaker):
             return False
         self._settle(catalogue, load.outcomes())
+        return self._evaluate_breaker(load.app)
+
+    def _evaluate_breaker(self, app: str) -> bool:
+        """Return whether the app has a breaker that is open. Its failures must be recorded."""
+        found = self._catalogue().get(app)
+        if not (found and found.breaker):
+            return False
         try:
-            broken = breakers.evaluate(self._ledger, load.app)
+            broken = breakers.evaluate(self._ledger, app)
         except Unreachable as error:
-            _LOG.warning("the breaker of %s is left to the groomer: %s", load.app, error)
+            _LOG.warning("the breaker of %s is left to the groomer: %s", app, error)
             return False
         self._send(broken.messages)
         return broken.is_open
@@ -238,16 +352,11 @@ class Execution:
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
             outcome = self._run_assigned(assignment, job, stop, transacting, journal)
-        except NotHere as error:
-            return Outcome(ending=Ending.VERSION_UNAVAILABLE, error=error.what)
         except SluiceError as error:
-            return not_taken_up(journal, error.reason)
+            return self._not_run(job, journal, error)
         except Exception as error:
             # Without an outcome the claim would be run again after each lease, indefinitely.
-            _LOG.exception(
-                "%s could not be run in round %d, because of a defect of Sluice", job.name, job.round
-            )
-            outcome = not_taken_up(journal, f"Sluice could not run it: {account(error)}")
+            outcome = self._not_run(job, journal, error)
         took_s = time.monotonic() - began
         if outcome.ending is not Ending.DETACHED:
             self._paces.note(job.app, took_s)
@@ -256,6 +365,20 @@ class Execution:
             self._complete(job, transacting.output, outcome)
             return None
         return msgspec.structs.replace(outcome, took_s=took_s)
+
+    def _not_run(self, job: ClaimedJob, journal: RunJournal | None, error: Exception) -> Outcome:
+        """Return the outcome of a job that could not be run because of this error."""
+        if isinstance(error, NotHere):
+            return Outcome(ending=Ending.VERSION_UNAVAILABLE, error=error.what)
+        if isinstance(error, SluiceError):
+            return not_taken_up(journal, error.reason)
+        _LOG.error(
+            "%s could not be run in round %d, because of a defect of Sluice",
+            job.name,
+            job.round,
+            exc_info=error,
+        )
+        return not_taken_up(journal, f"Sluice could not run it: {account(error)}")
 
     def _run_assigned(
         self,
@@ -341,6 +464,12 @@ class Execution:
             if outcome.ending in _GIVES_BACK and claim not in refused:
                 subject = self._holdings.subject_of(claim)
                 self.handed_back.append(f"{subject.app}/{subject.key}")
+
+
+def _acknowledge(delivery: Delivery) -> None:
+    """Acknowledge a message whose jobs are claimed."""
+    delivery.acknowledge()
+    reached(Failpoint.CLAIM_ACKNOWLEDGED)
 
 
 def _unheard(done: int, total: int | None) -> None:

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from msgspec.structs import replace
 
 from sluice.actors.assembly import open_ledger, own_broker
+from sluice.actors.executor.coroutine_loop import COROUTINES_MAX
 from sluice.actors.settings import tls
 from sluice.actors.settings.settings import Settings, hand_on, process_settings
 from sluice.actors.worker.definitions import Definitions
@@ -28,9 +29,10 @@ from sluice.jobs.observe.failpoints import arm
 #: Options of the parent's command line, passed on to the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
-#: Connections in addition to one per job: three for the planner, one each for the heartbeat, the ticker, and attempts
-#: at planning.
-SPARE_CONNECTIONS = 6
+_COROUTINES = "SLUICE_WORKER_COROUTINES"
+#: Connections in addition to one per thread: three for the planner, one each for the heartbeat, the ticker, and
+#: attempts at planning, two to claim jobs for coroutines and one to record them.
+SPARE_CONNECTIONS = 9
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,6 +60,14 @@ def size_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=_positive, default=4, help="jobs at once, in each process; default: %(default)s"
     )
+    parser.add_argument(
+        "--async",
+        dest="coroutines",
+        type=_positive,
+        default=COROUTINES_MAX,
+        metavar="N",
+        help="jobs of `async def` functions at once, in each process; default: %(default)s",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,7 +83,9 @@ def run(options: argparse.Namespace) -> int:
     except SluiceError as error:
         _complain(error)
         return error.exit_code
-    os.environ.update({_QUEUES: options.queues, _THREADS: str(options.threads)})
+    os.environ.update(
+        {_QUEUES: options.queues, _THREADS: str(options.threads), _COROUTINES: str(options.coroutines)}
+    )
     hand_on(os.environ, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
     return supervise(
         "sluice.actors.worker.command:boot", processes=options.processes, grace_s=settings.grace_s
@@ -106,7 +118,7 @@ def _boot() -> None:
         queues=_queues(queues),
         threads=threads,
         kept=kept,
-    ).enlist()
+    ).enlist(coroutines=int(os.environ[_COROUTINES]))
 
 
 def _complain(error: SluiceError) -> None:

@@ -4,11 +4,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from threading import Timer
+from time import monotonic
 from uuid import UUID, uuid4
 
 from sluice.actors.assembly import blobs, observers, stores
 from sluice.actors.client import Client
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.coroutine_loop import COROUTINES_MAX
 from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.groomer.retention import Retention
@@ -23,6 +25,7 @@ from sluice.actors.worker.handlers import HANDLERS, handle
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.broker.consumer.service import Handler, Service, serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker
 from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Submit, Tick, Watch
@@ -30,12 +33,15 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.queues import expand, follows_apps
 from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.runners.function.thread import is_coroutine
 from sluice.ledger.database.connection import Ledger
 
 _LOG = logging.getLogger("sluice.process")
 
 #: Slots for planner and groomer messages. These are short, and two slots keep a slow one from holding up the rest.
 CONTROL_SLOTS = 2
+#: Slots for messages of apps with coroutines. Their handlers claim jobs and start them, which takes milliseconds.
+COROUTINE_SLOTS = 2
 #: Seconds before the end of the grace time at which running jobs are stopped.
 STOP_BEFORE_S = 5.0
 #: Maximum number of jobs that the log line about handed-back jobs names.
@@ -90,19 +96,20 @@ class Process:
         )
         self._last_call = Timer(max(settings.grace_s - STOP_BEFORE_S, 0.0), self._holdings.stop_all)
         self._last_call.daemon = True
+        self._leaves_at = 0.0
 
-    def start(self) -> None:
-        """Start work in threads of this process."""
-        self._begin()
+    def start(self, *, coroutines: int = COROUTINES_MAX) -> None:
+        """Start work in threads of this process, and up to so many coroutines at the same time."""
+        self._begin(coroutines)
         self._service.start()
 
     def stop(self) -> None:
         """Stop in order: running jobs get the grace time, jobs that have not begun are handed back immediately."""
         self._service.stop(grace_s=self._settings.grace_s)
 
-    def enlist(self) -> None:
+    def enlist(self, *, coroutines: int = COROUTINES_MAX) -> None:
         """Leave start and stop to dramatiq's supervisor. This is a child process of it."""
-        self._begin()
+        self._begin(coroutines)
         self._service.enlist()
 
     def started(self) -> None:
@@ -120,13 +127,16 @@ class Process:
         if self._ticker:
             self._ticker.end()
         self._holdings.drain()
+        self._running.drain()
+        self._leaves_at = monotonic() + self._settings.grace_s
         # Runs that can be stopped are stopped early enough to record that before the grace time is over.
         self._last_call.start()
         self._reloader.end()
 
     def stopped(self) -> None:
         """Hand back jobs that still run, and release everything. No handler runs any more, or the grace time is over
-        and the process ends."""
+        and the process ends. Coroutines have the rest of the grace time."""
+        self._running.join(max(self._leaves_at - monotonic(), 0.0))
         self._last_call.cancel()
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
@@ -136,9 +146,9 @@ class Process:
         self._lifeline.end()
         self._kept.close()
 
-    def _begin(self) -> None:
+    def _begin(self, coroutines: int) -> None:
         self._lifeline.start()
-        self._running.start()
+        self._running.start(coroutines=coroutines)
         self._attempts.start()
         if self._ticker:
             self._ticker.start()
@@ -184,10 +194,18 @@ class Process:
             self._broker,
             handlers,
             queues,
-            control_slots=CONTROL_SLOTS if any(queue in CONTROL for queue in queues) else 0,
-            app_slots=threads,
+            slots=Slots(
+                control=CONTROL_SLOTS if any(queue in CONTROL for queue in queues) else 0,
+                apps=threads,
+                coroutines=COROUTINE_SLOTS if threads else 0,
+                starts_coroutines=self._is_coroutine,
+            ),
             attendant=self,
         )
+
+    def _is_coroutine(self, app: str) -> bool:
+        found = self._catalogue().get(app)
+        return found is not None and is_coroutine(found)
 
     def _handle(self, message: Message, delivery: Delivery) -> None:
         self._send(self._handled(message))

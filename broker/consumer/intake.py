@@ -83,14 +83,15 @@ class Intake(ABC):
         self._reception = reception
         self._parking = reception.parking
         slots = reception.slots
-        self._desks = [SharedSlots(pool, Rota(())) for pool in (slots.control, slots.apps) if pool.size]
+        self._desks = [SharedSlots(pool, Rota(())) for pool in slots.pools if pool.size]
         self._joining: deque[str] = deque(reception.queues)
         self._outbox: deque[tuple[Delivery, Settlement]] = deque()
         self._taking = True
         self._leaving = Event()
         self._complaint = ""
         self._thread = Thread(target=self._run, name="sluice-intake", daemon=True)
-        slots.control.on_free = slots.apps.on_free = self.wake
+        for pool in slots.pools:
+            pool.on_free = self.wake
         reception.parking.on_space = self.wake
 
     def start(self) -> None:

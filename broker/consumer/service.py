@@ -49,8 +49,7 @@ def serve(
     handlers: Mapping[str, Handler],
     queues: Collection[str],
     *,
-    control_slots: int,
-    app_slots: int,
+    slots: Slots,
     attendant: Attendant | None = None,
 ) -> "Service":
     """Bind handlers, by the ``actor`` of their messages, to the queues that this process consumes.
@@ -60,7 +59,6 @@ def serve(
     """
     if not isinstance(broker, Carrier):
         raise TypeError(f"{broker!r} does not come from broker.connect.connect")
-    slots = Slots(control=control_slots, apps=app_slots)
     for queue in queues:
         _check(queue, slots)
     broker.ensure(queues)

@@ -54,19 +54,46 @@ class SlotPool:
 
 
 class Slots:
-    """Two pools, so that long jobs cannot keep the planner waiting, nor the planner the jobs."""
+    """Pools of slots: for Sluice's own queues, for apps, and for apps whose handlers only start coroutines.
 
-    def __init__(self, *, control: int, apps: int) -> None:
+    So long jobs cannot keep the planner waiting, nor the planner the jobs, nor coroutines without a free place the jobs
+    in threads. ``starts_coroutines`` returns whether the queue is of the last kind. It is called once for each queue,
+    when the queue joins.
+    """
+
+    def __init__(
+        self,
+        *,
+        control: int,
+        apps: int,
+        coroutines: int = 0,
+        starts_coroutines: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self.control = SlotPool(control)
         self.apps = SlotPool(apps)
+        self.coroutines = SlotPool(coroutines)
+        self._starts_coroutines = starts_coroutines
+        self._pools: dict[str, SlotPool] = {}
+
+    @property
+    def pools(self) -> tuple[SlotPool, ...]:
+        return (self.control, self.apps, self.coroutines)
 
     @property
     def total(self) -> int:
-        return self.control.size + self.apps.size
+        return sum(pool.size for pool in self.pools)
 
     def of(self, queue: str) -> SlotPool:
-        return self.control if queue in CONTROL else self.apps
+        """Return the pool of a queue, always the same one."""
+        if queue not in self._pools:
+            self._pools[queue] = self._chosen(queue)
+        return self._pools[queue]
 
     def close(self) -> None:
-        self.control.close()
-        self.apps.close()
+        for pool in self.pools:
+            pool.close()
+
+    def _chosen(self, queue: str) -> SlotPool:
+        if queue in CONTROL:
+            return self.control
+        return self.coroutines if self.coroutines.size and self._starts_coroutines(queue) else self.apps

@@ -65,6 +65,10 @@ def busy():
     raise Retry("the till is busy", after="5m")
 
 @app(job_id="{x}")
+def plain(job):
+    job.log.info("done")
+
+@app(job_id="{x}")
 async def later(job):
     job.log.info("done")
 """
@@ -119,6 +123,7 @@ class Bench:
         jobs = [f"{app}/{key}" for key in keys or ("1",)]
         turns = tuple(JobRound(self.world.known(job).id, self.world.round(job)) for job in jobs)
         self.running.execute(Execute(app=app, jobs=turns), delivery)
+        assert self.running.join(timeout_s=30)
         return delivery
 
     def judge(self) -> None:

@@ -22,20 +22,21 @@ from tests.broker.conftest import until
 from tests.world import catalogue_of
 
 
-def test_a_batch_is_acknowledged_once_and_a_success_needs_no_planner(bench: Bench) -> None:
-    assert bench.run("later").verdicts == ["acknowledged"]
-    assert bench.world.state("later") is State.SUCCEEDED
-    assert bench.world.history("later") == ["waiting", "ready", "running", "executed", "succeeded"]
+@pytest.mark.parametrize("app", ["plain", "later"])
+def test_a_batch_is_acknowledged_once_and_a_success_needs_no_planner(bench: Bench, app: str) -> None:
+    assert bench.run(app).verdicts == ["acknowledged"]
+    assert bench.world.state(app) is State.SUCCEEDED
+    assert bench.world.history(app) == ["waiting", "ready", "running", "executed", "succeeded"]
     assert bench.sent == []
 
 
 def test_a_worker_claims_more_jobs_than_named_after_a_short_run(bench: Bench) -> None:
     for key in "123":
-        bench.world.submit("later", key)
-    bench.hint("later", "1")
-    assert [bench.world.state(f"later/{key}") for key in "123"] == [State.SUCCEEDED, State.READY, State.READY]
-    bench.hint("later", "2")
-    assert {bench.world.state(f"later/{key}") for key in "123"} == {State.SUCCEEDED}
+        bench.world.submit("plain", key)
+    bench.hint("plain", "1")
+    assert [bench.world.state(f"plain/{key}") for key in "123"] == [State.SUCCEEDED, State.READY, State.READY]
+    bench.hint("plain", "2")
+    assert {bench.world.state(f"plain/{key}") for key in "123"} == {State.SUCCEEDED}
 
 
 @pytest.mark.parametrize("served", ["", "b", "bc"])
@@ -150,21 +151,22 @@ def test_a_function_can_request_the_delay_before_its_next_round(bench: Bench) ->
     assert world.state("busy") is State.READY
 
 
+@pytest.mark.parametrize(("app", "way"), [("plain", "run"), ("later", "run_async")])
 def test_an_exception_of_a_runner_fails_the_round(
-    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, app: str, way: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without an outcome the job would be claimed again after each lease, indefinitely."""
 
     def broken(*_: object, **__: object) -> NoReturn:
         raise RecursionError("too deep")
 
-    monkeypatch.setattr(PythonRunner, "run", broken)
-    bench.run("later")
+    monkeypatch.setattr(PythonRunner, way, broken)
+    bench.run(app)
     bench.judge()
-    assert bench.world.state("later") is State.FAILED
-    assert "RecursionError: too deep" in (bench.round_of("later").error or "")
+    assert bench.world.state(app) is State.FAILED
+    assert "RecursionError: too deep" in (bench.round_of(app).error or "")
     logged = [record.getMessage() for record in caplog.records if record.exc_info]
-    assert logged == ["later/1 could not be run in round 0, because of a defect of Sluice"]
+    assert logged == [f"{app}/1 could not be run in round 0, because of a defect of Sluice"]
 
 
 def test_a_jobs_exception_is_logged_once_with_its_traceback_and_its_job(

@@ -6,6 +6,7 @@ import sys
 
 from sluice.broker.connect import connect
 from sluice.broker.consumer.service import serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.consumer.supervisor import supervise
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Message
@@ -14,7 +15,7 @@ from sluice.broker.messages import Execute, Message
 def boot() -> None:
     logging.basicConfig(level=logging.INFO)
     broker = connect(os.environ["BOOT_URL"], namespace=os.environ["BOOT_NAMESPACE"])
-    serve(broker, {"execute": execute}, [os.environ["BOOT_QUEUE"]], control_slots=0, app_slots=3).enlist()
+    serve(broker, {"execute": execute}, [os.environ["BOOT_QUEUE"]], slots=Slots(control=0, apps=3)).enlist()
 
 
 def execute(message: Message, delivery: Delivery) -> None:

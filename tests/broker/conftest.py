@@ -11,6 +11,7 @@ import redis
 
 from sluice.broker.connect import Broker, connect
 from sluice.broker.consumer.service import Handler, Service, serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import CONTROL, Execute, JobRound, Message
 from tests.broker.proxy import Proxy
@@ -100,8 +101,7 @@ class Post:
             broker or self.connect(),
             handlers,
             [self.app] if queues is None else queues,
-            control_slots=slots,
-            app_slots=slots,
+            slots=Slots(control=slots, apps=slots),
         )
         service.start()
         self._services.append(service)

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from sluice.broker.consumer.service import serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker
 from sluice.broker.messages import PLANNER, Message, Plan
@@ -109,7 +110,7 @@ def test_a_stopped_service_adds_no_queue(post: Post) -> None:
 def test_a_service_does_not_stop_while_it_adds_a_queue(memory: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dramatiq iterates over its consumers when it ends, and would fail if one were added meanwhile."""
     broker, stopping, entered, go_on = _fresh(memory), Stopping(), threading.Event(), threading.Event()
-    service = serve(broker, {"execute": Ran()}, ["a"], control_slots=0, app_slots=2, attendant=stopping)
+    service = serve(broker, {"execute": Ran()}, ["a"], slots=Slots(control=0, apps=2), attendant=stopping)
     service.start()
 
     def declare_slowly(queue: str) -> None:
@@ -147,7 +148,7 @@ def test_a_queue_that_cannot_be_served_is_refused(post: Post) -> None:
     service = post.serve({"execute": Ran()})
     with pytest.raises(BadSetting, match="the ending is reserved"):
         service.also_serve(f"{post.app}.XQ")
-    without_slots = serve(_fresh(post), {"plan": Ran()}, [PLANNER], control_slots=1, app_slots=0)
+    without_slots = serve(_fresh(post), {"plan": Ran()}, [PLANNER], slots=Slots(control=1, apps=0))
     with pytest.raises(BadSetting, match="no slot"):
         without_slots.also_serve(post.app)
 

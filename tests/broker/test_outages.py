@@ -7,6 +7,7 @@ import pytest
 
 from sluice.broker.connect import connect
 from sluice.broker.consumer.service import serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Message
 from sluice.jobs.errors import Unreachable
@@ -29,7 +30,7 @@ def test_publishing_to_a_closed_port_soon_fails_and_names_the_address(url: str) 
 @pytest.mark.parametrize("url", DEAD.values(), ids=DEAD)
 def test_a_worker_does_not_start_on_a_closed_port(url: str) -> None:
     with pytest.raises(Unreachable):
-        serve(connect(url), {"execute": Ran()}, ["etl"], control_slots=1, app_slots=1)
+        serve(connect(url), {"execute": Ran()}, ["etl"], slots=Slots(control=1, apps=1))
 
 
 def test_publishing_continues_after_an_idle_connection_was_cut(server: Post) -> None:

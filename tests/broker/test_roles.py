@@ -20,6 +20,7 @@ from redis.exceptions import ResponseError
 from sluice.broker import roles
 from sluice.broker.connect import connect
 from sluice.broker.consumer.service import serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.health import RabbitmqHealth
 from sluice.broker.messages import PLANNER, Cancel, Executed, Plan
 from sluice.broker.probe import examine
@@ -100,8 +101,8 @@ def test_each_role_can_do_its_work_with_its_own_rabbitmq_user(users: Users) -> N
         closing(connect(users.url("worker"))) as worker,
         closing(connect(users.url("operator"))) as operator,
     ):
-        planning = serve(control, handlers, [PLANNER], control_slots=2, app_slots=0)
-        working = serve(worker, {"execute": ran}, ["etl"], control_slots=0, app_slots=2)
+        planning = serve(control, handlers, [PLANNER], slots=Slots(control=2, apps=0))
+        working = serve(worker, {"execute": ran}, ["etl"], slots=Slots(control=0, apps=2))
         planning.start()
         working.start()
         try:
@@ -203,7 +204,7 @@ def test_each_role_can_do_its_work_and_nothing_else_with_its_redis_user() -> Non
 
         with closing(connect(url("worker"), namespace="ours")) as worker:
             handlers = {"submit": note, "execute": ran}
-            service = serve(worker, handlers, [PLANNER, "etl"], control_slots=1, app_slots=1)
+            service = serve(worker, handlers, [PLANNER, "etl"], slots=Slots(control=1, apps=1))
             service.start()
             try:
                 _push(url("submitter"), envelope())

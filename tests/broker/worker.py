@@ -14,6 +14,7 @@ from threading import Event, Thread
 
 from sluice.broker.connect import connect
 from sluice.broker.consumer.service import serve
+from sluice.broker.consumer.slots import Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Message
 
@@ -77,7 +78,7 @@ def main(url: str, namespace: str, queue: str, slots: str) -> None:
         say(f"end {job}")
 
     broker = connect(url, namespace=namespace, heartbeat_timeout_s=1.0)
-    serve(broker, {"execute": execute}, [queue], control_slots=0, app_slots=int(slots)).start()
+    serve(broker, {"execute": execute}, [queue], slots=Slots(control=0, apps=int(slots))).start()
     for line in sys.stdin:
         may_end[int(line)].set()
 

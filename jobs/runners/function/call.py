@@ -97,14 +97,34 @@ def perform(
         return failed(fault.what)
     try:
         complaint = (finish or _finish)(call.function(*first, **named))
-    except Fatal as error:
-        return replace(failed(account(error)), final=True)
-    except Retry as error:
-        return replace(failed(account(error)), retry_after_s=error.after_s)
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
-        return replace(failed(account(error)), final=retried.excludes(error))
+        return _of_error(error, retried)
     return failed(complaint) if complaint else Outcome(ending=Ending.DONE)
+
+
+async def perform_async(call: FunctionCall, job: Job, *, retried: RetriedErrors = _ALL) -> Outcome:
+    """Await a coroutine function to its end. A cancelled one has seen the request to stop."""
+    try:
+        first, named = call.arguments(job)
+    except BadRequest as fault:
+        return failed(fault.what)
+    try:
+        complaint = _finish(await call.function(*first, **named))
+    except BaseException as error:
+        # The loop cancels the coroutine because of a limit of the job, which ``cancelled`` then notes as seen.
+        return failed("It was cancelled.") if job.cancelled else _of_error(error, retried)
+    return failed(complaint) if complaint else Outcome(ending=Ending.DONE)
+
+
+def _of_error(error: BaseException, retried: RetriedErrors) -> Outcome:
+    """Return the outcome of a function that raised."""
+    match error:
+        case Fatal():
+            return replace(failed(account(error)), final=True)
+        case Retry():
+            return replace(failed(account(error)), retry_after_s=error.after_s)
+    return replace(failed(account(error)), final=retried.excludes(error))
 
 
 def _given(job: Job) -> dict[str, object]:

@@ -1,11 +1,16 @@
-"""Functions in the worker's own thread: no process to start, no data to pass, and no way to kill them.
+"""Functions in the worker's own thread, and coroutines on its event loop: no process to start, no data to pass, and no
+way to kill them.
 
 A thread cannot be ended from outside. After ``timeout_s``, or when the worker requests a stop, the runner can only make
 ``job.cancelled`` true. The ledger's groomer times the job out, and refuses later results of the function. Printed text
 goes to the worker's own output because other threads print too; ``job.log`` is the job's output. ``isolate: true``
 lifts all three limits.
+
+A coroutine holds no thread while it waits. When it must stop, the loop cancels it, which raises ``CancelledError`` in
+it.
 """
 
+import inspect
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -13,15 +18,24 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report, Transaction
-from sluice.jobs.runners.function.call import FunctionCall, perform
+from sluice.jobs.runners.function.call import FunctionCall, perform, perform_async
 from sluice.jobs.runners.output import Excerpt, job_log, worker_log
 from sluice.jobs.runners.run_outcome import failed, of_halt
 from sluice.jobs.runners.stop_signal import Halt, Limits
 
 
+def is_coroutine(app: App) -> bool:
+    """Return whether the jobs of an app are coroutines on the event loop of a worker."""
+    return app.job_type == "python" and not app.isolate and inspect.iscoroutinefunction(app.function)
+
+
 class PythonRunner:
-    """Runner of one function. The constructor reads its signature."""
+    """Runner of one function. The constructor reads its signature.
+
+    ``run`` runs a coroutine function in a loop of its own, for callers without one.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._call = FunctionCall(function)
@@ -36,13 +50,9 @@ class PythonRunner:
         acknowledge: Acknowledge | None = None,
         **_: object,
     ) -> Outcome:
-        policy = assignment.policy
-        if policy.env or policy.cwd or policy.limits or policy.keep_output:
-            what = "env, cwd, limits or keep_output"
-            return failed(f"{assignment.name.app} has {what}, which a thread cannot have; set isolate: true.")
+        if refusal := _refusal(assignment, stop):
+            return refusal
         limits = Limits(stop, assignment.timeout_s)
-        if stop.is_set():
-            return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
         output = Excerpt(assignment.echo.stdout)
         job = Job(
             assignment,
@@ -52,8 +62,44 @@ class PythonRunner:
             transaction=transaction and partial(transaction, output.text),
             acknowledge=acknowledge,
         )
-        outcome = perform(self._call, job, retried=policy.retried_errors)
+        outcome = perform(self._call, job, retried=assignment.policy.retried_errors)
         return replace(_judged(outcome, job, limits), output=output.text())
+
+    async def run_async(
+        self,
+        assignment: Assignment,
+        *,
+        stop: threading.Event,
+        limits: Limits,
+        report: Report,
+        transaction: Transaction | None = None,
+        acknowledge: Acknowledge | None = None,
+    ) -> Outcome:
+        """Run a coroutine function on the loop of the caller, who cancels it once a limit is reached."""
+        if refusal := _refusal(assignment, stop):
+            return refusal
+        output = Excerpt(assignment.echo.stdout)
+        job = Job(
+            assignment,
+            report=report,
+            log=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
+            cancelled=lambda: limits.reached() is not None,
+            transaction=transaction and partial(transaction, output.text),
+            acknowledge=acknowledge,
+        )
+        outcome = await perform_async(self._call, job, retried=assignment.policy.retried_errors)
+        return replace(_judged(outcome, job, limits), output=output.text())
+
+
+def _refusal(assignment: Assignment, stop: threading.Event) -> Outcome | None:
+    """Return the outcome of a run that cannot begin, or None."""
+    policy = assignment.policy
+    if policy.env or policy.cwd or policy.limits or policy.keep_output:
+        what = "env, cwd, limits or keep_output"
+        return failed(f"{assignment.name.app} has {what}, which a thread cannot have; set isolate: true.")
+    if stop.is_set():
+        return Outcome(ending=Ending.HANDED_BACK, error="It was stopped before it began.")
+    return None
 
 
 def _judged(outcome: Outcome, job: Job, limits: Limits) -> Outcome:

@@ -55,7 +55,8 @@ def run(context: CommandContext, options: Options) -> int:
     environment = dict(os.environ)  # Secrets are passed in it.
     hand_on(environment, apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
     command = [sys.executable, "-P", "-m", "sluice.actors.worker"]
-    command += ["--threads", str(options.threads), "--processes", str(options.processes), "--queues"]
+    command += ["--threads", str(options.threads), "--processes", str(options.processes)]
+    command += ["--async", str(options.coroutines), "--queues"]
     guard = context.keep(Guard())
     crews = [LocalWorkers(target, [*command, target.name], environment, guard) for target in targets]
 
