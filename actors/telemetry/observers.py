@@ -28,6 +28,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.log_context import Speaking, Subject
+from sluice.jobs.observe.traceparent import read_traceparent
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import run_records
@@ -158,7 +159,12 @@ class RunObservers:
 
     def at(self, claim: Claim, subject: Subject) -> RunReport:
         """Return the report of this job's run."""
-        return RunReport(subject, self._runs(claim) if self._observers else ())
+        runs = self._runs(claim) if self._observers else ()
+        for run in runs:
+            with _harmless():
+                if trace_id := _trace_id(run.traceparent):
+                    subject = msgspec.structs.replace(subject, trace_id=trace_id)
+        return RunReport(subject, runs)
 
     def recorded(self, outcomes: Mapping[Claim, Outcome], refused: Iterable[Claim]) -> None:
         """Report these outcomes. They are in the ledger now, unless their claims were refused."""
@@ -259,7 +265,19 @@ def _lost(observer: Observer, past: FinishedRun) -> None:
 
 def _subject(job: ClaimedJob, origin: RunOrigin | None = None) -> Subject:
     submission = origin.submission if origin else None
-    return Subject(app=job.app, key=job.key, round=job.round, claim=job.claim, submission=submission)
+    return Subject(
+        app=job.app,
+        key=job.key,
+        round=job.round,
+        claim=job.claim,
+        submission=submission,
+        trace_id=_trace_id(origin.traceparent if origin else None),
+    )
+
+
+def _trace_id(traceparent: str | None) -> str | None:
+    place = read_traceparent(traceparent)
+    return place.trace_id if place else None
 
 
 class _Named(msgspec.Struct):

@@ -1,8 +1,9 @@
 """Logs of a process, whole lines of output, and repeated errors that are logged once.
 
 The log goes to stderr: lines for people, or JSON for machines (``set_up_logs``). A JSON line about a job names it in
-fields of its own, as far as they are known. These are ``app``, ``key``, ``round``, ``claim``, and the ``submission``
-that its run began for.
+fields of its own, as far as they are known. These are ``app``, ``key``, ``round``, ``claim``, the ``submission``
+that its run began for, and its ``trace_id``. Fields that code adds by ``extra=`` are in the line under their own names,
+or with ``extra_`` in front if the line has a field of that name.
 
 Jobs that print in several threads write whole lines (``whole_lines``). ``print`` writes a line in two pieces, its text
 and its end, so threads that print at the same time mix their lines. Here each thread's pieces wait until they form a
@@ -16,7 +17,7 @@ and again only after a period without an error.
 import logging
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from logging import Logger
@@ -26,7 +27,7 @@ from typing import Any, TextIO
 import msgspec
 
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.observe.log_context import subject_of
+from sluice.jobs.observe.log_context import Subject, subject_of
 
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
@@ -44,7 +45,40 @@ class _JsonLines(logging.Formatter):
             line |= msgspec.to_builtins(subject)
         if record.exc_info:
             line["error"] = _written(self.formatException(record.exc_info))
-        return msgspec.json.encode(line).decode()
+        if record.stack_info:
+            line["stack"] = _written(record.stack_info)
+        for name, value in record.__dict__.items():
+            if name not in _OF_RECORDS:
+                line[f"extra_{name}" if name in _OF_LINES else name] = value
+        return _encoded(line)
+
+
+#: Attributes that every log record has, and that of a job's line (``jobs.observe.log_context``).
+_OF_RECORDS = {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName", "subject"}
+#: Fields that a line may have of its own.
+_OF_LINES = {"at", "level", "logger", "pid", "message", "error", "stack", *Subject.__struct_fields__}
+
+
+def _encoded(line: Mapping[str, object]) -> str:
+    """Return the line as JSON. A value that JSON cannot have is written as Python shows it."""
+    try:
+        return msgspec.json.encode(line, enc_hook=_shown).decode()
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        # Half a surrogate pair in a text, a key that is no text, or a list that contains itself.
+        shown = {
+            name: value if isinstance(value, datetime) else _shown(value) for name, value in line.items()
+        }
+        return msgspec.json.encode(shown).decode()
+
+
+def _shown(value: object) -> object:
+    """Return a number, a truth or a text as it is, and any other value as Python shows it."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    try:
+        return _written(value if isinstance(value, str) else repr(value))
+    except Exception:
+        return f"<{type(value).__name__} that cannot be shown>"
 
 
 def _written(text: str) -> str:

@@ -17,25 +17,28 @@ _ATTRIBUTE = "subject"
 
 
 class Subject(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Job of a log line, as far as it is known. ``submission`` is the submission for which its run began."""
+    """Job of a log line, as far as it is known. ``submission`` is the submission for which its run began. ``trace_id``
+    is the trace that the submitter has sent, or that the run is recorded in.
+    """
 
     app: str | None = None
     key: str | None = None
     round: int | None = None
     claim: int | None = None
     submission: str | None = None
+    trace_id: str | None = None
 
 
 _CURRENT: ContextVar[Subject | None] = ContextVar("subject", default=None)
 
 
 class Speaking:
-    """Context manager: log lines of this thread concern this job until the end of the block.
+    """Context manager: log lines of this thread concern this job, or none, until the end of the block.
 
     It is a class because each run uses it, and a generator would take five times as long.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject | None) -> None:
         self._subject = subject
 
     def __enter__(self) -> None:

@@ -29,8 +29,13 @@ class TracePosition(NamedTuple):
     span: int
     sampled: bool | None = None
 
+    @property
+    def trace_id(self) -> str:
+        """The trace as logs write it."""
+        return f"{self.trace:032x}"
+
     def __str__(self) -> str:
-        return f"00-{self.trace:032x}-{self.span:016x}-{int(bool(self.sampled)):02x}"
+        return f"00-{self.trace_id}-{self.span:016x}-{int(bool(self.sampled)):02x}"
 
 
 def read_traceparent(text: str | None) -> TracePosition | None:

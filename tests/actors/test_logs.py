@@ -39,6 +39,35 @@ def test_a_json_line_with_half_a_surrogate_pair_is_written() -> None:
     assert usual["message"] == "café"
 
 
+EXTRA = r"""
+import logging, pathlib
+from sluice.actors.worker.logs import set_up_logs
+from sluice.jobs.observe.log_context import Speaking, Subject
+set_up_logs("json")
+log, endless = logging.getLogger("acme"), []
+endless.append(endless)
+with Speaking(Subject(app="charge", key="7", trace_id="a" * 32)):
+    log.error("charged", extra={"customer": 7, "cents": {"sum": 1.5}, "key": "theirs", "level": "theirs"})
+    log.error("odd", extra={"path": pathlib.PurePath("x"), "name_of_file": "caf\udce9", "none": None})
+    log.error("endless", extra={"endless": endless, "customer": 7})
+    log.error("where", stack_info=True)
+"""
+
+
+def test_fields_that_code_adds_are_in_the_json_line() -> None:
+    command = [sys.executable, "-c", EXTRA]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True, timeout=60)
+    charged, odd, endless, where = [json.loads(line) for line in done.stderr.splitlines()]
+    assert (charged["customer"], charged["cents"]) == (7, {"sum": 1.5})
+    assert (charged["key"], charged["extra_key"]) == ("7", "theirs"), "a job's own fields stay"
+    assert (charged["level"], charged["extra_level"]) == ("error", "theirs")
+    assert (charged["app"], charged["trace_id"]) == ("charge", "a" * 32)
+    assert (odd["path"], odd["name_of_file"], odd["none"]) == ("PurePosixPath('x')", r"caf\udce9", None)
+    assert (endless["message"], endless["endless"], endless["customer"]) == ("endless", "[[...]]", 7)
+    assert "log.error" in where["stack"] or "<string>" in where["stack"]
+    assert set(where) == {"at", "level", "logger", "pid", "message", "stack", "app", "key", "trace_id"}
+
+
 @pytest.mark.parametrize("kind", ["text", "json"])
 def test_writing_such_lines_causes_no_logging_error(kind: str) -> None:
     assert [line for line in said(kind) if "Logging error" in line or "UnicodeEncodeError" in line] == []

@@ -9,7 +9,7 @@ from sluice import app
 @app(job_id="{n}", identifiers={"n": "int"}, max_fails=1)
 def thread(job):
     job.log.info("a word of its own\nand another line")
-    logging.getLogger("acme.shop").warning("a library speaks")
+    logging.getLogger("acme.shop").warning("a library speaks", extra={"customer": 7})
     if job.round == 0:
         raise ValueError("not yet")
 

@@ -11,6 +11,8 @@ from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.database.connection import Ledger
 from tests.live.fleet import Fleet, fleet, wait_until
 
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
 APPS = str(Path(__file__).parent / "spoken.py")
 
 
@@ -19,7 +21,7 @@ def lines(workers: Fleet) -> list[dict[str, Any]]:
 
 
 def about(said: list[dict[str, Any]], app: str) -> list[tuple[str, dict[str, Any]]]:
-    fields = ("app", "key", "round", "claim", "submission")
+    fields = ("app", "key", "round", "claim", "submission", "trace_id", "customer")
     return [
         (line["message"], {name: line[name] for name in fields if name in line})
         for line in said
@@ -33,20 +35,22 @@ def test_every_line_about_a_job_names_it(
     broker = connect(redis)
     client = Client(ledger, broker.publish)
     with fleet(1, folder, ledger=live_ledger_url, broker=redis, apps=APPS, SLUICE_LOG="json") as workers:
-        client.submit(Submission(app="process", key="7", id="nightly"))
+        client.submit(Submission(app="process", key="7", id="nightly", traceparent=TRACEPARENT))
         assert client.wait("nightly", timeout_s=60).state is SubmissionState.SUCCEEDED
         workers.terminate()
         said = lines(workers)
     broker.close()
-    first = {"app": "thread", "key": "7", "round": 0, "claim": 1, "submission": "nightly"}
+    known = {"submission": "nightly", "trace_id": TRACE}
+    first = {"app": "thread", "key": "7", "round": 0, "claim": 1, **known}
     second = first | {"round": 1, "claim": 2}
     own, library = "thread/7: a word of its own\nand another line", "a library speaks"
     told = about(said, "thread")
     failure, fields = told.pop(2)
-    assert told == [(own, first), (library, first), (own, second), (library, second)]
+    extra = {"customer": 7}
+    assert told == [(own, first), (library, first | extra), (own, second), (library, second | extra)]
     assert failure.startswith("thread/7 failed in round 0: ValueError: not yet\n\nTraceback (most recent")
     assert fields == first
-    child = {"app": "process", "key": "7", "round": 0, "claim": 1, "submission": "nightly"}
+    child = {"app": "process", "key": "7", "round": 0, "claim": 1, **known}
     assert about(said, "process") == [("process/7: from another process", child)]
 
 
