@@ -76,6 +76,7 @@ from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.output import job_log, worker_log
 from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.runners.saga_run import blame, call
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.rehearsal import Everywhere, Flown, Rehearsal, RehearsalFaults, Report, flown_in
@@ -102,7 +103,8 @@ def run(source: str, app: str, key: str, **kwargs: JSON) -> Outcome:
             blobs=BlobStore(f"{folder}/blobs"),
             sandbox=Sandbox(Fence()),
         )
-        return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
+        with captured_runs(passes_on=True):
+            return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
 
 
 def fly(

@@ -40,6 +40,7 @@ PATHS: Mapping[str, str] = {
     "jobs/programs": "check",
     "jobs/programs/test_sources.py": "test",
     "jobs/runners": "check",
+    "jobs/runners/test_run_output.py": "test",
     "jobs/runners/test_runners_bash.py": "test",
     "jobs/runners/test_runners_python.py": "test",
     "ledger": "test",

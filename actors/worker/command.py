@@ -25,6 +25,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, BadSetting, SluiceError
 from sluice.jobs.model.queues import CONTROL, expand
 from sluice.jobs.observe.failpoints import arm
+from sluice.jobs.runners.run_output import captured_runs
 
 #: Options of the parent's command line, passed on to the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
@@ -109,6 +110,7 @@ def _boot() -> None:
     threads = int(os.environ[_THREADS])
     kept = ExitStack()
     kept.enter_context(whole_lines())
+    kept.enter_context(captured_runs(passes_on=False))
     ledger = kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS, steady=True))
     Process(
         settings,

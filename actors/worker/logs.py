@@ -28,6 +28,7 @@ import msgspec
 
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.observe.log_context import Subject, subject_of
+from sluice.jobs.runners.run_output import outside_of_runs
 
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
@@ -89,20 +90,26 @@ def _written(text: str) -> str:
 
 class _Stderr:
     """Writer to the present ``sys.stderr``. A live display replaces that, so that log lines appear above the
-    display."""
+    display. A line that is logged in a run is not part of what the run prints."""
 
     def write(self, text: str) -> None:
-        sys.stderr.write(text)
+        with outside_of_runs():
+            sys.stderr.write(text)
 
     def flush(self) -> None:
-        sys.stderr.flush()
+        with outside_of_runs():
+            sys.stderr.flush()
 
 
 def set_up_logs(kind: str, *, verbose: bool = False) -> None:
-    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors."""
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors.
+
+    Loggers emit from ``INFO`` on in any case, so that the output of a job is the same in every command.
+    """
     handler = logging.StreamHandler(_Stderr())
+    handler.setLevel(logging.INFO if verbose else logging.WARNING)
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import date
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -30,11 +30,30 @@ Transaction = Callable[[Callable[[], str]], AbstractContextManager[Any]]
 Acknowledge = Callable[[str], None]
 
 
+class GrowingText(Protocol):
+    """Kept part of a text that grows while a job runs. Any thread may read it."""
+
+    @property
+    def size(self) -> int:
+        """Number of bytes that were written so far."""
+        ...
+
+    def text(self) -> str:
+        """Return the kept part so far."""
+        ...
+
+
 class Echo(NamedTuple):
-    """Receivers of a job's output while it is printed. The outcome contains the kept part in any case."""
+    """Receivers of a job's output while it runs. The outcome contains the kept part in any case.
+
+    ``stdout`` and ``stderr`` receive the bytes that a process prints, and ``stdout`` the lines of ``job.log``. A
+    function in a thread prints to the streams of this process. ``texts`` receives the growing output and stderr once,
+    at the start of the run.
+    """
 
     stdout: Callable[[bytes], object] | None = None
     stderr: Callable[[bytes], object] | None = None
+    texts: Callable[[GrowingText, GrowingText], object] | None = None
 
 
 class RunContext(Struct, frozen=True, kw_only=True):

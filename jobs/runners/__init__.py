@@ -21,6 +21,7 @@ Runners know nothing of the ledger, the broker or later rounds. The planner judg
     process/     process groups, groups that no process can leave, and the sandbox
     external     external work
     saga_run     runs of a saga's flight (see ``jobs.sagas``)
+    run_output    output of code in the worker's threads
     output, output_blobs, run_outcome    the output and the outcome of a run
 """
 

@@ -14,6 +14,7 @@ The check and the cancellation are not atomic. If the job is cancelled and reque
 find the old work by its token. If that work is then ended, the new claim fails once.
 """
 
+import logging
 import math
 import threading
 import time
@@ -38,8 +39,9 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import NUL
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.runners.function.call import account, settled
-from sluice.jobs.runners.output import Excerpt, job_log, legible, worker_log
+from sluice.jobs.runners.output import job_log, legible, worker_log
 from sluice.jobs.runners.run_outcome import failed, of_halt
+from sluice.jobs.runners.run_output import RunOutput
 from sluice.jobs.runners.stop_signal import Halt, Limits
 from sluice.jobs.text.redaction import masked_value
 
@@ -67,15 +69,22 @@ class ManagedRunner:
     ) -> Outcome:
         """Run the work. ``job.transaction()`` is not available because its commit would include the job's success."""
         limits = Limits(stop, assignment.timeout_s)
-        output = Excerpt(assignment.echo.stdout)
-        log = job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name))
+        output = RunOutput(assignment.echo)
         job = Job(
             assignment,
             report=report,
-            log=log,
+            log=job_log(assignment.name, write=output.log, tell=worker_log(assignment.name)),
             cancelled=lambda: limits.reached() is not None,
             acknowledge=acknowledge,
         )
+        with output:
+            outcome = self._watched(job, limits, attachment, output if assignment.app.unbounded else None)
+        return output.of(outcome)
+
+    def _watched(
+        self, job: Job, limits: Limits, attachment: Attachment | None, of_service: RunOutput | None
+    ) -> Outcome:
+        """Return the outcome of the work. ``of_service`` is the output of the start of a long-running service."""
         try:
             manager = self._manager()
             pause_s = poll_s_of(manager)
@@ -89,9 +98,9 @@ class ManagedRunner:
             limits=limits,
             pause_s=pause_s,
             # Without a ledger no worker will be sent to poll.
-            leaves=output.text if assignment.app.unbounded and attachment else None,
+            leaves=of_service.text if of_service and attachment else None,
         )
-        return replace(watch.outcome(), output=output.text())
+        return watch.outcome()
 
 
 class _Unattached:
@@ -337,26 +346,31 @@ def ask(manager: ManagesJobs, handle: JSON, *, failed_polls: int) -> StatusCheck
 
 def look(make: Maker, name: JobName, handle: JSON, *, failed_polls: int) -> PollResult:
     """Poll a long-running service. If the manager fails for good, the work is ended."""
-    output = Excerpt()
-    log = job_log(name, write=output.add_text, tell=worker_log(name))
+    with RunOutput() as output:
+        log = job_log(name, write=output.log, tell=worker_log(name))
+        polled = _poll(make, handle, failed_polls=failed_polls, log=log)
+    return replace(polled, line=output.text())
+
+
+def _poll(make: Maker, handle: JSON, *, failed_polls: int, log: logging.Logger) -> PollResult:
     try:
         manager = make()
         poll_s = poll_s_of(manager)
     except BaseException as error:
         # Treated like an error of ``check``: when the manager is fixed, the work still exists.
         heard = StatusCheck(None, account(error), give_up=failed_polls >= FAILED_POLLS_MAX)
-        return _trouble(make, handle, heard) if heard.give_up else _missed(heard.trouble, output, log.warning)
+        return _trouble(make, handle, heard) if heard.give_up else _missed(heard.trouble, log)
     heard = ask(manager, handle, failed_polls=failed_polls)
     if heard.give_up:
         return _trouble(lambda: manager, handle, heard)
     if heard.status is None:
-        return _missed(heard.trouble, output, log.warning)
+        return _missed(heard.trouble, log)
     status = heard.status
     if status.stage is not Stage.RUNNING:
         return PollResult(outcome=stopped(status))
     if status.text:
         log.info("%s", legible(status.text))
-    return PollResult(poll_s=poll_s, external_status=short(status.text) or None, line=output.text())
+    return PollResult(poll_s=poll_s, external_status=short(status.text) or None)
 
 
 def end(make: Maker, handle: JSON) -> str | None:
@@ -401,6 +415,6 @@ def _trouble(make: Maker, handle: JSON, heard: StatusCheck) -> PollResult:
     return PollResult(outcome=failed(joined(heard.trouble, end(make, handle))))
 
 
-def _missed(trouble: str, output: Excerpt, warn: Callable[..., object]) -> PollResult:
-    warn("check() failed and is called again: %s", trouble)
-    return PollResult(missed=True, external_status=short(f"check() failed: {trouble}"), line=output.text())
+def _missed(trouble: str, log: logging.Logger) -> PollResult:
+    log.warning("check() failed and is called again: %s", trouble)
+    return PollResult(missed=True, external_status=short(f"check() failed: {trouble}"))

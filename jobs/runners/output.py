@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from io import BytesIO
-from threading import Lock
+from threading import Lock, RLock
 from typing import IO, cast
 
 from sluice.jobs.model.job import KEPT_BYTES, keep
@@ -26,7 +26,9 @@ _TAIL_BYTES = KEPT_BYTES - 64
 class Excerpt:
     """Head and tail of a stream of bytes. ``size`` counts all bytes of the stream.
 
-    ``echo`` receives all of them. With ``whole``, the ``spool`` on disk also stores them.
+    ``echo`` receives all of them. With ``whole``, the ``spool`` on disk also stores them. Any thread may read the text
+    while another one adds to it. The lock is reentrant, because a finalizer that prints may run in the middle of
+    ``add``.
     """
 
     def __init__(self, echo: Callable[[bytes], object] | None = None, *, whole: bool = False) -> None:
@@ -35,20 +37,22 @@ class Excerpt:
         self._echo = echo
         self._head = bytearray()
         self._tail = bytearray()
+        self._lock = RLock()
 
     def add(self, chunk: bytes) -> None:
-        self.size += len(chunk)
         if self._echo is not None:
             self._echo(chunk)
         if self.spool is not None:
             self.spool.add(chunk)
-        room = _HEAD_BYTES - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
-        self._tail += chunk[-_TAIL_BYTES:]
-        if len(self._tail) > 2 * _TAIL_BYTES:  # Not at every chunk, because a cut copies the tail.
-            del self._tail[:-_TAIL_BYTES]
+        with self._lock:
+            self.size += len(chunk)
+            room = _HEAD_BYTES - len(self._head)
+            if room > 0:
+                self._head += chunk[:room]
+                chunk = chunk[room:]
+            self._tail += chunk[-_TAIL_BYTES:]
+            if len(self._tail) > 2 * _TAIL_BYTES:  # Not at every chunk, because a cut copies the tail.
+                del self._tail[:-_TAIL_BYTES]
 
     def add_text(self, text: str) -> None:
         self.add(text.encode("utf-8", "replace"))
@@ -65,12 +69,13 @@ class Excerpt:
 
     def text(self) -> str:
         """Return the kept text in a form that every store accepts: no NUL, and U+FFFD in place of invalid UTF-8."""
-        tail = bytes(self._tail[-_TAIL_BYTES:])
-        left_out = self.size - len(self._head) - len(tail)
+        with self._lock:
+            head, tail, size = bytes(self._head), bytes(self._tail[-_TAIL_BYTES:]), self.size
+        left_out = size - len(head) - len(tail)
         if left_out:
-            kept = _whole(self._head) + f"\n… {left_out} bytes left out …\n" + _whole(tail)
+            kept = _whole(head) + f"\n… {left_out} bytes left out …\n" + _whole(tail)
         else:
-            kept = (self._head + tail).decode("utf-8", "replace")
+            kept = (head + tail).decode("utf-8", "replace")
         return keep(kept)
 
 
@@ -79,10 +84,10 @@ def legible(text: str) -> str:
     return keep(text.encode("utf-8", "replace").decode())
 
 
-def _whole(cut: bytes | bytearray) -> str:
+def _whole(cut: bytes) -> str:
     """Return the text between two cuts, without the partial characters at either edge."""
     start = next((i for i, byte in enumerate(cut[:4]) if byte & 0xC0 != 0x80), 0)
-    text = bytes(cut[start:]).decode("utf-8", "replace")
+    text = cut[start:].decode("utf-8", "replace")
     return text[:-1] if text.endswith("\ufffd") else text
 
 
@@ -167,6 +172,12 @@ def worker_log(name: JobName) -> Tell:
     return lambda level, text: log.log(level, "%s: %s", name, text, extra=extra)
 
 
+def log_line(record: logging.LogRecord, text: str) -> str:
+    """Return a log record with this text as a line of a job's output."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+    return f"{at} {record.levelname} {text}\n"
+
+
 class _JobLogger(logging.Logger):
     """Logger that writes records itself. Most runs log nothing, and a handler would cost each run more than the rest of
     the logger. User code may add handlers.
@@ -190,8 +201,7 @@ class _JobLogger(logging.Logger):
     def _note(self, record: logging.LogRecord) -> None:
         try:
             text = _FORMATTER.format(record)
-            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
-            self._write(f"{at} {record.levelname} {text}\n")
+            self._write(log_line(record, text))
             self._tell(record.levelno, text)
         except Exception:
             _COMPLAINTS.handleError(record)

@@ -13,8 +13,9 @@ from typing import Any
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.runners.function.call import settled, traced
-from sluice.jobs.runners.output import Excerpt, job_log, legible, worker_log
+from sluice.jobs.runners.output import job_log, legible, worker_log
 from sluice.jobs.runners.run_outcome import of_halt
+from sluice.jobs.runners.run_output import RunOutput
 from sluice.jobs.runners.stop_signal import Halt, Limits
 from sluice.jobs.sagas.abort_reasons import CALLED_OFF
 from sluice.jobs.sagas.environment import Means
@@ -71,16 +72,16 @@ class SagaRunner:
         journal: Journal | None = None,
         **_: object,
     ) -> Outcome:
-        output = Excerpt(assignment.echo.stdout)
-        landing = fly(
-            self._saga,
-            assignment,
-            self._means_of(MemoryJournal() if journal is None else journal, assignment, stop),
-            logger=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
-            debug=assignment.policy.debug,
-            refusal=_refusal(assignment.policy),
-        )
-        return _outcome(landing, output.text())
+        with RunOutput(assignment.echo) as output:
+            landing = fly(
+                self._saga,
+                assignment,
+                self._means_of(MemoryJournal() if journal is None else journal, assignment, stop),
+                logger=job_log(assignment.name, write=output.log, tell=worker_log(assignment.name)),
+                debug=assignment.policy.debug,
+                refusal=_refusal(assignment.policy),
+            )
+        return output.of(_outcome(landing))
 
 
 def _refusal(policy: Policy) -> Failure | None:
@@ -95,12 +96,11 @@ def call(function: Callable[..., Any], flight: Any) -> object:
     return settled(function(flight))
 
 
-def _outcome(landing: RunEnd, output: str) -> Outcome:
+def _outcome(landing: RunEnd) -> Outcome:
     awaits = landing.awaits
     return Outcome(
         ending=_ENDINGS[landing.how],
         error=_error(landing),
-        output=output,
         event=None if awaits is None else awaits.event,
         waits_s=None if awaits is None else awaits.within_s,
     )

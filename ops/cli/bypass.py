@@ -35,6 +35,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.sagas.journal import Direction, Journal, MemoryJournal
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, Options
@@ -60,7 +61,8 @@ def bypass(context: CommandContext, options: Options) -> int:
     ended: list[tuple[JobName, Outcome]] = []
     for assignment in assignments:
         if not stop.is_set():
-            outcome = _run(assignment, stop, used)
+            with captured_runs(passes_on=True):
+                outcome = _run(assignment, stop, used)
             ended.append((assignment.name, outcome))
             context.output.note(*_told(assignment.name, outcome, in_full=not context.output.as_json))
     context.output.answer({"jobs": [_document(name, outcome) for name, outcome in ended]})

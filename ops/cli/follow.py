@@ -5,6 +5,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -16,6 +17,7 @@ from rich.text import Text
 from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.runners.run_output import captured_streams
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, progress, work
@@ -125,15 +127,19 @@ class Bars:
         self._console = Console(stderr=True)
         # Output of jobs appears above the bars.
         self._live = Live(console=self._console, refresh_per_second=DRAWN_PER_S, transient=True)
+        self._opened = ExitStack()
 
     def __enter__(self) -> Self:
         self._live.start()
+        self._opened.callback(self._live.stop)
+        # The display has put its own streams in front of those that capture the output of runs.
+        self._opened.enter_context(captured_streams(passes_on=True))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        self._opened.close()
 
     def show(self, shown: SubmissionProgress) -> None:
         self._live.update(draw(shown, self._ranks, self._console.width))

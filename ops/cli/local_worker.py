@@ -20,6 +20,7 @@ from sluice.actors.worker.definitions import Definitions
 from sluice.actors.worker.logs import whole_lines
 from sluice.actors.worker.notify_listener import NotifyListener
 from sluice.actors.worker.process import Process
+from sluice.jobs.runners.run_output import captured_runs
 from sluice.ledger.database.connection import Ledger
 
 
@@ -37,8 +38,16 @@ def threads_option(parser: argparse.ArgumentParser) -> None:
 def working(
     settings: Settings, definitions: Definitions, ledger: Ledger, *, threads: int
 ) -> Iterator[Process]:
-    """Run a worker during the block. Jobs that still run at its end get the grace time and are then handed back."""
-    with whole_lines(), own_broker(settings, ledger) as broker, ExitStack() as opened:
+    """Run a worker during the block. Jobs that still run at its end get the grace time and are then handed back.
+
+    The user of the command also sees what functions print in threads of this process.
+    """
+    with (
+        whole_lines(),
+        captured_runs(passes_on=True),
+        own_broker(settings, ledger) as broker,
+        ExitStack() as opened,
+    ):
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         if not is_shared(settings):

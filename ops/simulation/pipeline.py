@@ -15,14 +15,16 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import without_version
 from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.simulated import Doing, Faults
 from sluice.jobs.states import TERMINAL, State
 from sluice.jobs.text.units import parse_duration_s
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
-from sluice.ledger.reads import submission_progress
+from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.reads.quiescence import Move, moves, open_submissions, unfinished, untold
 from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.simulation.describe import words_of
@@ -130,16 +132,18 @@ class Simulated:
     def until_quiet(self, *, within: str | float = "7d") -> None:
         """Let time pass until all requested work is done. NeverQuiet if work is left after ``within``."""
         limit = self.now + timedelta(seconds=parse_duration_s(within))
-        while self._stirs():
-            if not self._upkeep.step(limit) and self._stirs():
-                raise NeverQuiet(f"After {within} this work is left:\n" + "\n".join(self._unended()))
+        with captured_runs(passes_on=True):
+            while self._stirs():
+                if not self._upkeep.step(limit) and self._stirs():
+                    raise NeverQuiet(f"After {within} this work is left:\n" + "\n".join(self._unended()))
         self._check()
 
     def pass_time(self, time: str | float) -> None:
         """Let this much time pass, with all events in it. Schedules become due and make submissions."""
         limit = self.now + timedelta(seconds=parse_duration_s(time))
-        while self._upkeep.step(limit):
-            pass
+        with captured_runs(passes_on=True):
+            while self._upkeep.step(limit):
+                pass
         self._check()
 
     @property
@@ -162,6 +166,12 @@ class Simulated:
     def transitions(self, app: str, key: str) -> list[tuple[float, str]]:
         """Return the states that the job entered, each with the seconds since the beginning."""
         return [(self._s(move.at), str(move.target)) for move in self._of(app, key)]
+
+    def output(self, app: str, key: str) -> str:
+        """Return what the last run of the job printed and logged. Only a job that ran for real prints anything."""
+        name = JobName(app, self._of(app, key)[-1].key)
+        found = self._plain.transact(lambda tx: job_details.dossier(tx, name))
+        return (found.rounds[-1].output or "") if found and found.rounds else ""
 
     def ran(self, app: str, key: str | None = None) -> int:
         """Return how often the job was begun; without a key, how often jobs of the app were begun."""

@@ -15,6 +15,7 @@ from sluice import Step, app, saga
 @app(job_id="{date}_{shop}", identifiers={"date": "date"})
 def fetch(job, date, shop, till="open"):
     job.log.info("%s on %s: %s", shop, date, till)
+    print("printed for", shop)
     if shop == "oslo":
         raise ConnectionError("the till does not answer")
 
@@ -47,10 +48,13 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_successful_run_returns_its_output(source: str) -> None:
+def test_a_successful_run_returns_its_output(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run(source, "fetch", "20261120_graz", till="shut")
     assert (outcome.ending, outcome.error) == (Ending.DONE, None)
-    assert "graz on 2026-11-20: shut" in outcome.output
+    logged, printed = outcome.output.splitlines()
+    assert logged.endswith("graz on 2026-11-20: shut")
+    assert printed == "printed for graz"
+    assert capsys.readouterr().out == "printed for graz\n", "a test also sees what is printed"
 
 
 def test_a_failed_run_returns_its_error(source: str) -> None:

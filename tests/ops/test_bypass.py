@@ -152,6 +152,12 @@ def test_kwargs_and_the_policy_of_the_run_apply(here: Typist) -> None:
     assert (slow["ending"], slow["error"]) == ("timed_out", "It ran over its timeout of 0.3 s.")
 
 
+def test_with_json_the_document_has_what_a_function_printed_and_logged(here: Typist) -> None:
+    said = here.types("run", "--bypass", "add", "1", "--json")
+    printed, logged = said.document["jobs"][0]["output"].splitlines()
+    assert (printed, logged.partition("Z ")[2]) == ("sum 1", "WARNING noted")
+
+
 def test_the_output_of_an_isolated_function_is_printed(here: Typist) -> None:
     assert here.types("run", "--bypass", "alone", "1").out == "alone 0\n"
 

@@ -41,6 +41,33 @@ def test_a_run_draws_bars_and_leaves_a_summary(desk: Typist) -> None:
     assert drawn.endswith(f"\x1b[32m{end}\x1b[0m\n")
 
 
+TALKS = """
+import logging
+import sys
+import time
+from sluice import app
+
+@app(job_id="{n}")
+def talk(n):
+    print("printed", n)
+    print("aside", file=sys.stderr)
+    logging.getLogger("acme").warning("logged")
+    time.sleep(0.5)
+"""
+
+
+def test_what_a_function_prints_is_above_the_bars_and_in_its_output_without_them(desk: Typist) -> None:
+    desk.write("talks.py", TALKS)
+    drawn = ESCAPES.sub("", _on_a_terminal(desk, "--apps", "talks.py", "run", "talk", "1"))
+    shown = [line.strip() for line in drawn.splitlines()]
+    assert shown.count("printed 1") == shown.count("aside") == 1
+    assert sum(line.endswith("WARNING acme: logged") for line in shown) == 1
+    (round_,) = desk.asks("--apps", "talks.py", "logs", "talk", "1")["rounds"]
+    printed, aside, logged = round_["output"].splitlines()
+    assert (printed, aside, logged.partition("Z ")[2]) == ("printed 1", "aside", "WARNING acme: logged")
+    assert round_["stderr"] == "aside\n"
+
+
 @pytest.mark.parametrize("lines", [0, 30_000], ids=["in the ledger", "in the blob store"])
 def test_output_of_a_job_cannot_control_the_terminal(desk: Typist, lines: int) -> None:
     key = str(lines)

@@ -443,7 +443,9 @@ def _refuse_surroundings(words: Mapping[str, object], advice: str, at: At) -> No
             own = "any" if word == "limits" else "one"
             at.add(f"{word}: it runs in a thread of the worker, which cannot have {own} of its own; {advice}")
     if words.get("keep_output") is True:
-        at.add(f"keep_output: output printed in a thread of the worker is not separate; {advice}")
+        at.add(
+            f"keep_output: output of a thread of the worker lacks that of processes that it starts; {advice}"
+        )
 
 
 def _python(words: Mapping[str, object], entry: UnreadApp, at: At, *, isolate: bool) -> AppWork:

@@ -3,6 +3,7 @@ it.
 """
 
 import io
+import logging
 import os
 import signal
 import sys
@@ -23,7 +24,7 @@ from sluice.jobs.runners.function.child_protocol import (
     LogLine,
 )
 from sluice.jobs.runners.function.spark_session import missing_spark, perform_on_spark
-from sluice.jobs.runners.output import job_log, legible
+from sluice.jobs.runners.output import job_log, legible, log_line
 from sluice.jobs.runners.run_outcome import failed
 
 
@@ -71,6 +72,8 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
     except BaseException as error:
         # Importing the user's module may raise anything, like the function itself.
         return failed(account(error))
+    if errand.spark is None:
+        _log_to_output()
     job = _job(errand, voice, cancelled)
     return (
         perform_on_spark(errand.spark, function, job)
@@ -87,6 +90,24 @@ def _settle(errand: Errand) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", line_buffering=True)
+
+
+class _OutputLog(logging.Handler):
+    """Handler that prints log records as a thread of the worker adds them to the output of its run."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stdout.write(log_line(record, f"{record.name}: {self.format(record)}"))
+        except Exception:
+            self.handleError(record)
+
+
+def _log_to_output() -> None:
+    """Print log records from ``INFO`` on, unless the module of the function has configured logging."""
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(_OutputLog())
+        root.setLevel(logging.INFO)
 
 
 def _job(errand: Errand, voice: _Voice, cancelled: threading.Event) -> Job:

@@ -2,9 +2,9 @@
 way to kill them.
 
 A thread cannot be ended from outside. After ``timeout_s``, or when the worker requests a stop, the runner can only make
-``job.cancelled`` true. The ledger's groomer times the job out, and refuses later results of the function. Printed text
-goes to the worker's own output because other threads print too; ``job.log`` is the job's output. ``isolate: true``
-lifts all three limits.
+``job.cancelled`` true. The ledger's groomer times the job out, and refuses later results of the function. What the
+function prints and logs is the job's output (``jobs.runners.run_output``), except for processes that it starts.
+``isolate: true`` lifts all three limits.
 
 A coroutine holds no thread while it waits. When it must stop, the loop cancels it, which raises ``CancelledError`` in
 it.
@@ -16,13 +16,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
-
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report, Transaction
 from sluice.jobs.runners.function.call import FunctionCall, perform, perform_async
-from sluice.jobs.runners.output import Excerpt, job_log, worker_log
+from sluice.jobs.runners.output import job_log, worker_log
 from sluice.jobs.runners.run_outcome import failed, of_halt
+from sluice.jobs.runners.run_output import RunOutput
 from sluice.jobs.runners.stop_signal import Halt, Limits
 
 
@@ -52,18 +51,11 @@ class PythonRunner:
     ) -> Outcome:
         if refusal := _refusal(assignment, stop):
             return refusal
-        limits = Limits(stop, assignment.timeout_s)
-        output = Excerpt(assignment.echo.stdout)
-        job = Job(
-            assignment,
-            report=report,
-            log=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
-            cancelled=lambda: limits.reached() is not None,
-            transaction=transaction and partial(transaction, output.text),
-            acknowledge=acknowledge,
-        )
-        outcome = perform(self._call, job, retried=assignment.policy.retried_errors)
-        return replace(_judged(outcome, job, limits), output=output.text())
+        limits, output = Limits(stop, assignment.timeout_s), RunOutput(assignment.echo)
+        job = _job(assignment, limits, output, report, transaction, acknowledge)
+        with output:
+            outcome = perform(self._call, job, retried=assignment.policy.retried_errors)
+        return output.of(_judged(outcome, job, limits))
 
     async def run_async(
         self,
@@ -78,17 +70,29 @@ class PythonRunner:
         """Run a coroutine function on the loop of the caller, who cancels it once a limit is reached."""
         if refusal := _refusal(assignment, stop):
             return refusal
-        output = Excerpt(assignment.echo.stdout)
-        job = Job(
-            assignment,
-            report=report,
-            log=job_log(assignment.name, write=output.add_text, tell=worker_log(assignment.name)),
-            cancelled=lambda: limits.reached() is not None,
-            transaction=transaction and partial(transaction, output.text),
-            acknowledge=acknowledge,
-        )
-        outcome = await perform_async(self._call, job, retried=assignment.policy.retried_errors)
-        return replace(_judged(outcome, job, limits), output=output.text())
+        output = RunOutput(assignment.echo)
+        job = _job(assignment, limits, output, report, transaction, acknowledge)
+        with output:
+            outcome = await perform_async(self._call, job, retried=assignment.policy.retried_errors)
+        return output.of(_judged(outcome, job, limits))
+
+
+def _job(
+    assignment: Assignment,
+    limits: Limits,
+    output: RunOutput,
+    report: Report,
+    transaction: Transaction | None,
+    acknowledge: Acknowledge | None,
+) -> Job:
+    return Job(
+        assignment,
+        report=report,
+        log=job_log(assignment.name, write=output.log, tell=worker_log(assignment.name)),
+        cancelled=lambda: limits.reached() is not None,
+        transaction=transaction and partial(transaction, output.text),
+        acknowledge=acknowledge,
+    )
 
 
 def _refusal(assignment: Assignment, stop: threading.Event) -> Outcome | None:

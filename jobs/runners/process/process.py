@@ -114,6 +114,8 @@ def run_group(
     started, and nothing else.
     """
     stdout, stderr = Excerpt(echo.stdout, whole=whole), Excerpt(echo.stderr, whole=whole)
+    if echo.texts is not None:
+        echo.texts(stdout, stderr)
     halt = limits.reached()
     if halt is not None:
         return Exit(status=ExitStatus(), halt=halt, stdout=stdout, stderr=stderr)

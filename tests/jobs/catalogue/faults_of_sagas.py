@@ -155,7 +155,7 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     ),
     "a folder for a saga": (_saga(cwd="/tmp"), f"cwd: {_IN_A_THREAD}"),
     "limits for a saga": (_saga(limits={"cpu": 1}), f"limits: {_IN_A_THREAD}"),
-    "an output of a saga": (_saga(keep_output=True), "keep_output: output printed in a thread"),
+    "an output of a saga": (_saga(keep_output=True), "keep_output: output of a thread of the worker"),
     "an exit code of a saga": (_saga(fail_on="exit"), "fail_on: it does not apply to a saga: it has neither"),
     "a limit to how often a saga recovers": (_saga(max_losses=3), "max_losses: it does not apply to a saga"),
     "timeouts of a saga": (

@@ -230,7 +230,7 @@ FAULTS_OF_WORK: dict[str, Fault] = {
     ),
     "an output of a thread": (
         app(function="os.path:join", keep_output=True),
-        "keep_output: output printed in a thread of the worker is not separate; set isolate: true",
+        "keep_output: output of a thread of the worker lacks that of processes that it starts; set isolate: true",
     ),
     "limits for a job manager": (
         app(job_type=f"{__name__}:Grid", limits={"cpu": 1}),

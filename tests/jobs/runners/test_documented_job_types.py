@@ -12,6 +12,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.model.app import App
 from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.runners.run_output import captured_runs
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually
 from tests.jobs.runners.scripted_grid import Tie
 
@@ -97,6 +98,18 @@ def test_the_documented_manager_ends_work_that_no_claim_owns(bench: Bench, slurm
     assert running.result(timeout=20).ending is Ending.HANDED_BACK
     assert slurm.calls[-1] == "scancel"
     assert tie.forgotten == ["4711"]
+
+
+def test_the_output_of_the_documented_function_is_as_shown(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "invoices.py").write_text(_block("python", "def invoices"))
+    app = load([str(tmp_path / "invoices.py")]).app("invoices")
+    with captured_runs(passes_on=False):
+        outcome = bench.run(bench.assign(app, key="202611", ids={"month": "202611"}))
+    shown = re.search(r"shows:\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    assert shown is not None
+    stamp = re.compile(r"^\S+Z ", re.MULTILINE)
+    assert stamp.sub("", outcome.output) == stamp.sub("", shown[1])
+    assert outcome.stderr == "3 invoices have no address\n"
 
 
 def test_the_documented_spark_app_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,17 @@ def test_the_output_has_prints_and_log_lines_in_order(
     assert told == [(logging.INFO, "etl/20140101_7: second 2")]
 
 
+def test_the_output_has_records_of_loggers_as_in_a_thread(bench: Bench) -> None:
+    outcome = bench.isolate("talk_by_loggers")
+    lines = [line.rpartition("Z ")[2] for line in outcome.output.splitlines()]
+    assert (lines, outcome.stderr) == (["first", "INFO acme.shop: second 2", "third"], "")
+
+
+def test_a_function_that_configures_logging_has_it_its_own_way(bench: Bench) -> None:
+    outcome = bench.isolate("talk_by_loggers_of_its_own")
+    assert (outcome.output, outcome.stderr) == ("", "as it likes\n")
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

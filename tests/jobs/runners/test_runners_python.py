@@ -133,11 +133,11 @@ def test_several_threads_of_a_job_may_log_at_once(bench: Bench) -> None:
     assert bench.call(function).output.count("DEBUG abc\n") == 200
 
 
-def test_prints_go_to_the_worker_and_not_to_the_output_of_the_job(
+def test_prints_go_to_a_process_that_does_not_capture_runs(
     bench: Bench, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert bench.call(lambda: sys.stdout.write("to the worker\n")).output == ""
-    assert capfd.readouterr().out == "to the worker\n"
+    assert bench.call(lambda: sys.stdout.write("to the process\n")).output == ""
+    assert capfd.readouterr().out == "to the process\n"
 
 
 def test_progress_is_reported(bench: Bench) -> None:

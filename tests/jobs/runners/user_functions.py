@@ -4,6 +4,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import re
 import resource
@@ -67,6 +68,18 @@ def talk(job):
     job.log.debug("fourth")
     job.progress(1, 3)
     job.progress(2)
+
+
+def talk_by_loggers():
+    print("first")
+    logging.getLogger("acme.shop").info("second %d", 2)
+    logging.getLogger("acme.shop").debug("never")
+    print("third")
+
+
+def talk_by_loggers_of_its_own():
+    logging.basicConfig(format="%(message)s", level=logging.DEBUG, force=True)
+    logging.getLogger("acme.shop").debug("as it likes")
 
 
 def fail():

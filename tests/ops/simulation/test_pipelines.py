@@ -172,6 +172,41 @@ def test_commands_run_for_real_if_the_work_is_real(pipeline: Pipelines, source: 
     assert real.ran("fetch") == 3
 
 
+TALKING = """
+import logging
+from sluice import Step, app, saga
+
+@app(job_id="{n}")
+def talk(job, n):
+    print("printed", n)
+    logging.getLogger("acme").warning("logged")
+
+class First(Step):
+    def do(self, flight):
+        print("booked")
+
+@saga(job_id="{n}")
+def trip(flight):
+    return [First()]
+"""
+
+
+def test_a_job_that_runs_for_real_has_its_output(
+    pipeline: Pipelines, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "talking.py").write_text(TALKING)
+    run = pipeline(str(tmp_path / "talking.py"), work={"talk": Took(60, real=True)})
+    run.submit("talk", "1")
+    run.submit("talk", "2")
+    run.submit("trip", "1")
+    run.until_quiet()
+    for key in ("1", "2"):
+        printed, logged = run.output("talk", key).splitlines()
+        assert (printed, logged.partition("Z ")[2]) == (f"printed {key}", "WARNING acme: logged")
+    assert "booked" in run.output("trip", "1").splitlines()
+    assert sorted(capsys.readouterr().out.splitlines()) == ["booked", "printed 1", "printed 2"]
+
+
 def test_a_failed_chunk_is_bisected_down_to_the_failing_work_id(pipeline: Pipelines, source: Any) -> None:
     apps = {
         "orders": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect"},
