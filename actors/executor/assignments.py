@@ -19,7 +19,7 @@ from sluice.jobs.keys.calendar import Span
 from sluice.jobs.keys.partitions import Partitioning, inputs_of, without_version
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.app import App
-from sluice.jobs.model.job import Assignment, idempotency_token
+from sluice.jobs.model.job import NO_ECHO, Assignment, Echo, idempotency_token
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
@@ -29,8 +29,9 @@ from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.keyspaces.partitions.partition_keys import read_key
 
 
-def assign(app: App, job: ClaimedJob) -> Assignment:
-    """Return the assignment of a claimed job. BadRequest if its key no longer fits the app."""
+def assign(app: App, job: ClaimedJob, echo: Echo = NO_ECHO) -> Assignment:
+    """Return the assignment of a claimed job. ``echo`` listens to its output. BadRequest if its key no longer fits the
+    app."""
     partitioning = app.partitioning
     return Assignment(
         name=job.name,
@@ -45,6 +46,7 @@ def assign(app: App, job: ClaimedJob) -> Assignment:
         token=idempotency_token(job.app, "", job.key),
         app=app,
         policy=app.policy.overridden(parse_policy(job.overrides or {})),
+        echo=echo,
     )
 
 

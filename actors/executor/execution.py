@@ -32,6 +32,7 @@ from sluice.actors.executor.job_services import (
     not_taken_up,
 )
 from sluice.actors.executor.ledger_retry import while_unreachable
+from sluice.actors.executor.live_output import LiveOutput
 from sluice.actors.executor.transactions import Capacity, SettleResult
 from sluice.actors.telemetry.observers import RunObservers, RunReport
 from sluice.broker.delivery import Delivery
@@ -39,7 +40,7 @@ from sluice.broker.messages import Execute, Executed, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
 from sluice.jobs.model.app import App
-from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome
+from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.observe.log_context import about
@@ -104,18 +105,21 @@ class Execution:
         self._capacity = Capacity(worker, serves, self._paces.at_once)
         self._relief = SlowRunWatchdog(self._relieve)
         self._loop = CoroutineLoop(self._record_coroutines)
+        self._live = LiveOutput(ledger)
         self._ending = Event()
         self._left_alone: set[str] = set()
         #: Jobs that this process has handed back since it began to stop, as ``app/key``.
         self.handed_back: list[str] = []
 
     def start(self, *, coroutines: int = COROUTINES_MAX) -> None:
-        """Start the relief thread: from now on no job waits behind a long one in a thread of this process.
+        """Start the relief thread: from now on no job waits behind a long one in a thread of this process. Also start
+        to store the output of running jobs.
 
         ``coroutines`` is the number of coroutines that run at the same time.
         """
         self._loop.limit = coroutines
         self._relief.start()
+        self._live.start()
 
     def execute(self, message: Execute, delivery: Delivery) -> None:
         """Execute one batch. Its message is acknowledged once the jobs are claimed, because from then on a lease
@@ -166,6 +170,7 @@ class Execution:
         Only the process can be ended, not a thread. A late result of a thread is refused, because its claim is gone.
         """
         self._ending.set()
+        self._live.end()
         if left := self._holdings.claims():
             self._settle(self._catalogue(), dict.fromkeys(left, _NOT_ENDED))
 
@@ -234,7 +239,7 @@ class Execution:
         if run.stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
         try:
-            assignment = report.begins(assign(self._versions.of(catalogue, job.name), job))
+            assignment = report.begins(self._assigned(catalogue, job))
             runner = self._runner_of(assignment.app)
             if not isinstance(runner, PythonRunner):
                 raise BadRequest(f"{job.name.app} is no coroutine any more.")
@@ -249,6 +254,8 @@ class Execution:
             )
         except Exception as error:
             return self._not_run(job, None, error)
+        finally:
+            self._live.forget(job.right)
 
     def _record_coroutines(self, runs: Sequence[CoroutineRun]) -> None:
         """Record the outcomes of coroutines that have ended. Called in a thread of the loop."""
@@ -348,7 +355,7 @@ class Execution:
         journal = RunJournal(self._ledger, job, stop) if job.saga_open else None
         began = time.monotonic()
         try:
-            assignment = report.begins(assign(self._versions.of(catalogue, job.name), job))
+            assignment = report.begins(self._assigned(catalogue, job))
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
             outcome = self._run_assigned(assignment, job, stop, transacting, journal)
@@ -357,6 +364,8 @@ class Execution:
         except Exception as error:
             # Without an outcome the claim would be run again after each lease, indefinitely.
             outcome = self._not_run(job, journal, error)
+        finally:
+            self._live.forget(job.right)
         took_s = time.monotonic() - began
         if outcome.ending is not Ending.DETACHED:
             self._paces.note(job.app, took_s)
@@ -379,6 +388,12 @@ class Execution:
             exc_info=error,
         )
         return not_taken_up(journal, f"Sluice could not run it: {account(error)}")
+
+    def _assigned(self, catalogue: Catalogue, job: ClaimedJob) -> Assignment:
+        """Return the assignment of a job. Its output is stored while it runs, except the start of a long-running
+        service, which is short. Its polls add to the output, and must not be overwritten by a late statement."""
+        app = self._versions.of(catalogue, job.name)
+        return assign(app, job, NO_ECHO if app.unbounded else self._live.echo(job.right))
 
     def _run_assigned(
         self,
@@ -408,10 +423,8 @@ class Execution:
             _LOG.error(
                 "%s failed after its transaction was committed; it stays succeeded: %s", job.name, error
             )
-        if error is not None or outcome.output != committed:
-            complete = partial(
-                transactions.complete, self._ledger, job.right, output=outcome.output, error=error
-            )
+        if error is not None or outcome.output != committed or outcome.stderr:
+            complete = partial(transactions.complete, self._ledger, job.right, outcome, error=error)
             while_unreachable(complete, self._ending, f"the output of {job.name} after its transaction waits")
 
     def _runner_of(self, app: App) -> Runner:

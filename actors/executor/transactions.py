@@ -84,9 +84,9 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
     return ledger.transact(work, TransactionKind.RECORD)
 
 
-def complete(ledger: Ledger, right: Claim, *, output: str, error: str | None) -> None:
+def complete(ledger: Ledger, right: Claim, outcome: Outcome, *, error: str | None) -> None:
     """Add to a round that committed its own success the output and the error of the run after that commit."""
-    ledger.transact(lambda tx: rounds.complete_committed(tx, right, output=output, error=error))
+    ledger.transact(lambda tx: rounds.complete_committed(tx, right, outcome, error=error))
 
 
 class Capacity(Struct, frozen=True):

@@ -12,8 +12,9 @@ and its output (``0:worker``, ``0:output``, ``0:error``). These rules hold:
   error, ``timeout`` a run over its timeout, ``lost`` a worker with an expired lease. If no try is left, the job's final
   state is added (``2:failure``, ``2:failed``). ``archived`` is the time at which the result was collected; the outcome
   stays.
-- ``output`` and ``error`` exist if the run returned them. They are missing for a worker that was lost or too late.
-  ``error`` is the run's stderr, or the reason for its failure if stderr is empty.
+- ``output`` and ``error`` exist if the run returned them. ``error`` is the run's stderr, or the reason for its failure
+  if stderr is empty. Of a run that goes on, or that returned nothing because its worker was lost or too late, they have
+  what is known of its output and of its stderr, if there is any.
 - A rerun begins a new record. The log continues.
 """
 
@@ -172,20 +173,29 @@ def record_of(
     """Return the record of a job with this history and these claims, both in chronological order."""
     runs = {each.claim: each for each in rounds}
     entries: dict[str, Entry] = {}
-    round_ = 0
+    round_, run = 0, None
     for move in _moves(_last_life(history), archived_at):
         round_ = move.round
         run = runs.get(move.claim)
-        if move.source == State.RUNNING and run is not None and run.ending in _BROUGHT_BACK:
-            entries[f"{round_}:output"] = run.output or ""
-            entries[f"{round_}:error"] = run.stderr or run.error or ""
+        if move.source == State.RUNNING and run is not None:
+            entries |= _texts(run)
         if move.target == Passage.OPEN:
             entries.setdefault(f"{round_}:{Passage.OPEN}", move.at)
         else:
             entries[f"{round_}:{move.target}"] = move.at
         if move.target == State.RUNNING and run is not None:
             entries[f"{round_}:worker"] = run.worker
+    if run is not None and run.executed_at is None:
+        entries |= _texts(run)
     return RoundRecord(entries, round_)
+
+
+def _texts(run: Round) -> dict[str, Entry]:
+    if run.ending in _BROUGHT_BACK:
+        texts = {"output": run.output or "", "error": run.stderr or run.error or ""}
+    else:
+        texts = {name: text for name, text in (("output", run.output), ("error", run.stderr)) if text}
+    return {f"{run.round}:{name}": text for name, text in texts.items()}
 
 
 def log_of(

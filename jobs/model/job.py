@@ -56,6 +56,10 @@ class Echo(NamedTuple):
     texts: Callable[[GrowingText, GrowingText], object] | None = None
 
 
+#: Default of runs: nothing listens to the output while they run.
+NO_ECHO = Echo()
+
+
 class RunContext(Struct, frozen=True, kw_only=True):
     """Data of a claim that a run may use. It is plain data, so it can be sent to another process.
 
@@ -97,7 +101,7 @@ class Assignment(RunContext, frozen=True, kw_only=True):
 
     app: App
     policy: Policy
-    echo: Echo = Echo()
+    echo: Echo = NO_ECHO
 
     @property
     def timeout_s(self) -> float | None:

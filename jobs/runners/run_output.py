@@ -25,7 +25,7 @@ from typing import Any, Self, TextIO, cast
 
 from msgspec.structs import replace
 
-from sluice.jobs.model.job import Echo, Outcome
+from sluice.jobs.model.job import NO_ECHO, Echo, Outcome
 from sluice.jobs.observe.log_context import Speaking, spoken_of
 from sluice.jobs.runners.output import Excerpt, log_line
 
@@ -33,7 +33,6 @@ from sluice.jobs.runners.output import Excerpt, log_line
 #: any amount without a line end.
 LINE_BYTES_MAX = 8 * 1024
 
-_NO_ECHO = Echo()
 _CURRENT: ContextVar["RunOutput | None"] = ContextVar("run_output", default=None)
 
 
@@ -50,7 +49,7 @@ class RunOutput:
     The lock is reentrant, because a finalizer that prints may run in the middle of ``write``.
     """
 
-    def __init__(self, echo: Echo = _NO_ECHO) -> None:
+    def __init__(self, echo: Echo = NO_ECHO) -> None:
         self.is_open = True
         self.subject = spoken_of()
         self._echo = echo.stdout

@@ -1,9 +1,13 @@
 """Ending rounds: with the outcome that the worker reports, or without one if the running job was taken from its worker.
 
 In the second case the worker's later outcome is refused.
+
+While a job runs, its round holds what the job has written so far (``store_live``). The outcome's output replaces that.
+A round that ends without an outcome, or with one that has no output, keeps it.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.job import Ending, Outcome
@@ -22,8 +26,22 @@ WITH closed AS (
 {reporting("SELECT * FROM closed")}
 """
 _COMPLETE_COMMITTED = f"""
-UPDATE round SET output = %(output)s, error_after_commit = %(error)s
+UPDATE round SET output = %(output)s, stderr = %(stderr)s, error_after_commit = %(error)s
 WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
+"""
+# It takes no row that another transaction holds, because that one is about to end the round. So it waits for nothing,
+# and cannot be part of a deadlock.
+_STORE_LIVE = """
+WITH given AS (
+    SELECT * FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(outputs)s::text[], %(stderrs)s::text[])
+                  AS given (job, claim, output, stderr)
+), held AS MATERIALIZED (
+    SELECT round.job, round.claim FROM round JOIN given USING (job, claim)
+    WHERE round.ending IS NULL FOR UPDATE OF round SKIP LOCKED
+)
+UPDATE round SET output = given.output, stderr = nullif(given.stderr, '')
+FROM held JOIN given USING (job, claim)
+WHERE round.job = held.job AND round.claim = held.claim AND round.ending IS NULL
 """
 #: The outcomes of claims that a worker reports, as ``parameters`` sends them.
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
@@ -42,8 +60,9 @@ def close_rounds(given: str = ENDED) -> str:
     """Return the statement that ends the rounds of these claims. It returns each round's job, ending and error."""
     return f"""
     UPDATE round SET executed_at = {NOW}, ending = given.ending, took_s = given.took_s,
-                     exit_code = given.exit_code, error = given.error, stderr = given.stderr,
-                     output = concat(round.output, given.output), log = given.log,
+                     exit_code = given.exit_code, error = given.error, log = given.log,
+                     output = coalesce(nullif(given.output, ''), round.output, ''),
+                     stderr = coalesce(nullif(given.stderr, ''), round.stderr, ''),
                      output_blob = given.output_blob, stderr_blob = given.stderr_blob,
                      final = given.final, retry_after_s = given.retry_after_s
     FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
@@ -57,9 +76,29 @@ def close_and_report() -> str:
     return f"WITH closed AS ({close_rounds()}) {reporting(ended)}"
 
 
-def complete_committed(tx: Tx, claim: Claim, *, output: str, error: str | None) -> None:
+class Written(NamedTuple):
+    """Text that a run has written so far."""
+
+    output: str
+    stderr: str
+
+
+def store_live(tx: Tx, written: Mapping[Claim, Written]) -> None:
+    """Store what running jobs have written so far. A round that has ended stays as it is."""
+    rows = [(*right, *texts) for right, texts in written.items()]
+    tx.write(_STORE_LIVE, **arrays(rows, "jobs", "claims", "outputs", "stderrs"))
+
+
+def complete_committed(tx: Tx, claim: Claim, outcome: Outcome, *, error: str | None) -> None:
     """Add the output and error after the commit to a round of a run that committed its own success."""
-    tx.write(_COMPLETE_COMMITTED, job=claim.job, claim=claim.number, output=output, error=error)
+    tx.write(
+        _COMPLETE_COMMITTED,
+        job=claim.job,
+        claim=claim.number,
+        output=outcome.output,
+        stderr=outcome.stderr,
+        error=error,
+    )
 
 
 def interrupt(tx: Tx, jobs: list[int], ending: Lost | State) -> None:

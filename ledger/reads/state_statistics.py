@@ -182,7 +182,8 @@ def breakers(tx: Tx) -> Mapping[str, bool]:
 
 _JOBS = f"""
 SELECT job.app, job.key, job.state, job.round, job.changed_at,
-       job.paused AND job.state = '{State.WAITING}' AS paused
+       job.paused AND job.state = '{State.WAITING}' AS paused,
+       (SELECT round.xmin::text FROM round WHERE round.job = job.id AND round.claim = job.claim) AS output_version
 FROM unnest(%(apps)s::text[], %(keys)s::text[]) AS asked (app, key)
      CROSS JOIN LATERAL (SELECT * FROM job WHERE job.app = asked.app AND job.key = asked.key LIMIT 1) job
 """
@@ -192,12 +193,15 @@ SELECT number, id, state, paused_at, ended_at, reason FROM submission WHERE id =
 
 
 class JobStanding(Struct, frozen=True, kw_only=True):
+    """Present state of a job. ``output_version`` changes when its last round ends, or has new output while it runs."""
+
     app: str
     key: str
     state: State
     round: int
     changed_at: datetime
     paused: bool
+    output_version: str | None = None
 
 
 class ProgressCounts(Struct, frozen=True, kw_only=True):

@@ -95,7 +95,7 @@ def _assignments(context: CommandContext, options: Options) -> Iterator[Assignme
 
 def _assignment(app: App, key: str, submission: Submission, echo: Echo) -> Assignment:
     if app.partitioning:
-        return replace(assign(app, _as_if_claimed(app, key, submission)), echo=echo)
+        return assign(app, _as_if_claimed(app, key, submission), echo)
     ids, work_ids = ({}, _work_ids(app, key)) if app.chunking else (app.read_key(key), None)
     name = JobName(app.name, app.write_key(ids) if work_ids is None else text_of(work_ids))
     return Assignment(

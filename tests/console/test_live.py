@@ -29,8 +29,12 @@ def test_a_job_is_submitted_and_followed_to_its_end_without_a_reload(
         visitor.sees("0 of 1 job ended")
         visitor.presses("gate/first")
         visitor.state("running")
+        visitor.sees("look 1.", ".round pre")
+        visitor.sees("look 60.", ".round pre")
         open_gate(tmp_path, "first")
         visitor.state("succeeded")
+        last = visitor.page.locator(".round pre").inner_text().splitlines()[-1]
+        assert int(last.split()[1].strip(".")) >= 60, "the text of the end replaces the one so far"
         visitor.sees("has succeeded", ".why")
         visitor.presses("Overview", within=".nav")
         expect(visitor.page.locator('.total[data-key="succeeded"]')).to_contain_text("1")

@@ -35,10 +35,10 @@ APPS: dict[str, Any] = {
         "depends_on": {"app_name": ["publish"]},
         "bash_cmd": "true",
     },
-    # Its jobs run until their gate is opened.
+    # Its jobs run, and print, until their gate is opened.
     "gate": {
         "job_id": "{name}",
-        "bash_cmd": "while [ ! -e {name}.open ]; do sleep 0.05; done",
+        "bash_cmd": "n=0; while [ ! -e {name}.open ]; do echo look $((n += 1)).; sleep 0.05; done",
     },
     "staging": {"partition": "day", "bash_cmd": "true"},
     "joined": {

@@ -107,8 +107,7 @@ class Fleet:
                     "actors.worker",
                     "--threads",
                     str(self._threads),
-                    "--apps",
-                    self._apps,
+                    *(word for source in self._apps.split(",") for word in ("--apps", source)),
                     *(["--queues", self._queues] if self._queues else []),
                 ],
                 cwd=self._root,
@@ -139,7 +138,8 @@ def fleet(
 ) -> Iterator[Fleet]:
     """Yield a fleet with short leases, so that jobs of a killed worker are taken over soon.
 
-    Without ``queues`` it serves all of them. ``root`` is the folder of the code that it runs.
+    Without ``queues`` it serves all of them. ``root`` is the folder of the code that it runs. ``apps`` are separated by
+    commas.
     """
     environment = {
         "SLUICE_LEDGER_URL": ledger,

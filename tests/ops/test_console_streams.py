@@ -46,6 +46,7 @@ def test_a_stream_follows_a_job_and_its_submission(caller: Caller, desk_of_modul
             "round": 0,
             "changed_at": told["changed_at"],
             "paused": False,
+            "output_version": told["output_version"],
         }
 
 

@@ -31,7 +31,7 @@ export function rounds(job, known) {
         { title: "Rounds", key: "rounds", bare: true, beside: h("span.faint", {}, told) },
         found.length
             ? found.map((each, at) => round(job, each, known, at === 0))
-            : empty("It has not run yet.", "Its output is shown here after a worker has run it."),
+            : empty("It has not run yet.", "Its output is shown here while a worker runs it."),
     );
 }
 
@@ -68,7 +68,7 @@ function round(job, each, known, is_last) {
             !each.output_bytes &&
             !each.stderr_bytes &&
             !each.log &&
-            h("p.inside.faint", {}, each.ending ? "It printed nothing." : "Its output is shown when it has ended."),
+            h("p.inside.faint", {}, each.ending ? "It printed nothing." : "It has printed nothing yet."),
     );
 }
 
@@ -81,9 +81,10 @@ function output(job, each, which, known) {
         { href: `${whole}?download`, download: `${job.app}-${job.key}-${each.claim}.${which}.txt` },
         each[`${which}_blob`] ? "complete output" : "download",
     );
-    // Keep the text for the reader when another round begins, because it is not sent any more then.
-    if (each[which]) keep(known, whole, each[which]);
-    const printed = known.get(whole);
+    // Keep the text for the reader when another round begins, because it is not sent any more then. The text of a round
+    // that runs still grows.
+    if (each[which] && each.ending) keep(known, whole, each[which]);
+    const printed = each[which] || known.get(whole);
     if (printed !== undefined) return part(name, printed, "", link);
     return h("div.output", {}, h("div.output-head", {}, h("span", {}, name), show(whole, name, known), link));
 }
