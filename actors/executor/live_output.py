@@ -1,14 +1,14 @@
-"""Storage of what running jobs have written so far.
+"""Storage of the output of running jobs, so far.
 
 One thread per process stores it, by one statement for all running jobs that have written something since. A job that is
 over within ``AFTER_S`` costs no statement. After that, text is in the ledger within ``EVERY_S`` and the time of the
-statement, or a second if there is much of it. So it is there even if the worker is killed.
+statement, or a second if there is much of it. So it is kept even if the worker is killed.
 
 Bounds: the text of a job is its kept output, so at most twice ``KEPT_BYTES`` of output and as much of stderr, with the
-middle left out. A text that long is stored at most once a second (``BYTES_PER_S``).
+middle left out. A text of that length is stored at most once a second (``BYTES_PER_S``).
 
 Invariants: a text is stored under the claim of its run, and only until the round of that claim is recorded, which
-replaces the text (``ledger.lifecycle.rounds``). While the ledger is unreachable, the runs go on, and the texts of that
+replaces it (``ledger.lifecycle.rounds``). While the ledger is unreachable, the runs go on, and the texts of that
 moment are stored when it is back.
 """
 
@@ -26,7 +26,7 @@ from sluice.ledger.lifecycle.rounds import Written
 
 _LOG = logging.getLogger("sluice.executor")
 
-#: Seconds between two looks at the running jobs.
+#: Seconds between two checks of the running jobs.
 EVERY_S = 0.5
 #: Seconds that a job must have been running. Most jobs are shorter, and store their output with their outcome.
 AFTER_S = 1.0

@@ -52,7 +52,9 @@ class PythonRunner:
         if refusal := _refusal(assignment, stop):
             return refusal
         limits, output = Limits(stop, assignment.timeout_s), RunOutput(assignment.echo)
-        job = _job(assignment, limits, output, report, transaction, acknowledge)
+        job = _job(
+            assignment, limits, output, report=report, transaction=transaction, acknowledge=acknowledge
+        )
         with output:
             outcome = perform(self._call, job, retried=assignment.policy.retried_errors)
         return output.of(_judged(outcome, job, limits))
@@ -71,7 +73,9 @@ class PythonRunner:
         if refusal := _refusal(assignment, stop):
             return refusal
         output = RunOutput(assignment.echo)
-        job = _job(assignment, limits, output, report, transaction, acknowledge)
+        job = _job(
+            assignment, limits, output, report=report, transaction=transaction, acknowledge=acknowledge
+        )
         with output:
             outcome = await perform_async(self._call, job, retried=assignment.policy.retried_errors)
         return output.of(_judged(outcome, job, limits))
@@ -81,6 +85,7 @@ def _job(
     assignment: Assignment,
     limits: Limits,
     output: RunOutput,
+    *,
     report: Report,
     transaction: Transaction | None,
     acknowledge: Acknowledge | None,
