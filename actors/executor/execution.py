@@ -1,6 +1,7 @@
 """Execution of a batch: claim, acknowledge, run each job, record. The runs lie between the executor's two
 transactions."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +48,7 @@ from sluice.jobs.observe.log_context import about
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
 from sluice.jobs.runners.function.thread import PythonRunner, is_coroutine
+from sluice.jobs.runners.output_blobs import needs_blob, with_stored_result
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.stop_signal import Limits
 from sluice.ledger.database.connection import Ledger
@@ -244,7 +246,7 @@ class Execution:
             if not isinstance(runner, PythonRunner):
                 raise BadRequest(f"{job.name.app} is no coroutine any more.")
             run.limits = Limits(run.stop, assignment.timeout_s)
-            return await runner.run_async(
+            outcome = await runner.run_async(
                 assignment,
                 stop=run.stop,
                 limits=run.limits,
@@ -252,6 +254,10 @@ class Execution:
                 transaction=run.transacting.open,
                 acknowledge=self._acknowledge(assignment, job, run.stop),
             )
+            if needs_blob(outcome):
+                store = partial(with_stored_result, outcome, assignment, self._stores.blobs)
+                outcome = await asyncio.to_thread(store)
+            return outcome
         except Exception as error:
             return self._not_run(job, None, error)
         finally:
@@ -264,7 +270,7 @@ class Execution:
             self._paces.note(run.job.app, run.outcome.took_s or 0.0)
             if run.transacting.committed:
                 self._send(run.transacting.messages)
-                self._complete(run.job, run.transacting.output, run.outcome)
+                self._complete(run.job, run.outcome)
                 self._send([Executed(jobs=(run.job.id,))])
         try:
             self._settle(self._catalogue(), outcomes)
@@ -359,6 +365,7 @@ class Execution:
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
             outcome = self._run_assigned(assignment, job, stop, transacting, journal)
+            outcome = with_stored_result(outcome, assignment, self._stores.blobs)
         except SluiceError as error:
             return self._not_run(job, journal, error)
         except Exception as error:
@@ -371,7 +378,7 @@ class Execution:
             self._paces.note(job.app, took_s)
         if transacting.committed:
             self._send(transacting.messages)
-            self._complete(job, transacting.output, outcome)
+            self._complete(job, outcome)
             return None
         return msgspec.structs.replace(outcome, took_s=took_s)
 
@@ -416,16 +423,16 @@ class Execution:
             journal=journal,
         )
 
-    def _complete(self, job: ClaimedJob, committed: str, outcome: Outcome) -> None:
-        """Add the results after a run's own commit to its round: an error, or more output than ``committed``."""
-        error = outcome.error if has_failed(outcome) else None
+    def _complete(self, job: ClaimedJob, outcome: Outcome) -> None:
+        """Add to the round of a run that committed its own success: its result, all of its output, and its error after
+        that commit."""
+        error = None if outcome.ending is Ending.DONE else outcome.error
         if error is not None:
             _LOG.error(
                 "%s failed after its transaction was committed; it stays succeeded: %s", job.name, error
             )
-        if error is not None or outcome.output != committed or outcome.stderr:
-            complete = partial(transactions.complete, self._ledger, job.right, outcome, error=error)
-            while_unreachable(complete, self._ending, f"the output of {job.name} after its transaction waits")
+        complete = partial(transactions.complete, self._ledger, job.right, outcome, error=error)
+        while_unreachable(complete, self._ending, f"the result of {job.name} after its transaction waits")
 
     def _runner_of(self, app: App) -> Runner:
         """Return the runner of an app. There is one for each definition, and it is kept until another definition

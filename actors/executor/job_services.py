@@ -200,13 +200,12 @@ class ClaimLost(SluiceError):
 class JobTransactions:
     """Transaction of one run.
 
-    ``committed``: the job has succeeded, and nothing that the run does afterwards changes that. ``output`` is then the
-    output that was stored with the success, and ``messages`` must be sent.
+    ``committed``: the job has succeeded, and nothing that the run does afterwards changes that. ``messages`` must then
+    be sent. The result follows when the function has returned. Until then, its round is marked as ``result_pending``.
     """
 
     def __init__(self, ledger: Ledger, right: Claim) -> None:
         self.committed = False
-        self.output = ""
         self.messages: Sequence[Message] = []
         self._ledger = ledger
         self._right = right
@@ -222,8 +221,8 @@ class JobTransactions:
         with self._ledger.transaction() as tx:
             yield tx.connection
             tx.restore_idle_timeout()
-            self.output = output()
-            if outcomes.record(tx, {self._right: Outcome(ending=Ending.DONE, output=self.output)}).refused:
+            outcome = Outcome(ending=Ending.DONE, output=output(), result_pending=True)
+            if outcomes.record(tx, {self._right: outcome}).refused:
                 raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
             self.messages = announce(tx, [], By.EXECUTOR)
             reached(Failpoint.USER_WRITTEN)

@@ -85,7 +85,8 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
 
 
 def complete(ledger: Ledger, right: Claim, outcome: Outcome, *, error: str | None) -> None:
-    """Add to a round that committed its own success the output and the error of the run after that commit."""
+    """Add to a round that committed its own success the result of the run, and its output and error after that
+    commit."""
     ledger.transact(lambda tx: rounds.complete_committed(tx, right, outcome, error=error))
 
 

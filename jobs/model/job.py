@@ -12,7 +12,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.identifiers import Value, parse_day
@@ -303,6 +303,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     ``took_s`` is the duration of the work itself by the worker's clock. It is used for estimates only; no decision
     depends on it.
 
+    ``result_json`` is the value that the function returned, or ``result_blob`` names the blob with it.
+    ``result_pending``: the run has committed its success, and its function has not returned yet.
+
     After an error, ``final`` fails the job although tries are left. ``retry_after_s`` overrides the delay of the
     app's ``retry``.
     """
@@ -318,8 +321,16 @@ class Outcome(Struct, frozen=True, kw_only=True):
     output_blob: str | None = None
     stderr_blob: str | None = None
     log: str = ""
+    result_json: str | None = None
+    result_blob: str | None = None
+    result_pending: bool = False
     final: bool = False
     retry_after_s: float | None = None
+
+    @property
+    def result(self) -> Any:
+        """Value that the function returned, as plain JSON. None if it returned none, or if the value is in a blob."""
+        return None if self.result_json is None else json.decode(self.result_json)
 
 
 def keep(text: str) -> str:

@@ -1,21 +1,28 @@
-"""Storage of complete outputs that are too long for the ledger (``keep_output``)."""
+"""Storage of complete outputs (``keep_output``) and of results that are too long for the ledger.
+
+A failure to store an output is logged and has no other effect. A failure to store a result fails the round.
+"""
 
 import re
 from collections.abc import Callable
+from io import BytesIO
+from typing import IO
 
 from msgspec.structs import replace
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable, is_name
 from sluice.jobs.model.job import Assignment, Ending, Outcome
+from sluice.jobs.model.results import LEDGER_BYTES_MAX
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.runners.output import Excerpt, job_log, worker_log
 from sluice.jobs.runners.process.process import Exit
+from sluice.jobs.text.units import size_text
 
-_STORED = re.compile(r"[^/]+/[^/]+/\d+-(?:output|stderr)-[0-9a-f]{32}")
+_STORED = re.compile(r"[^/]+/[^/]+/\d+-(?:output|stderr|result)-[0-9a-f]{32}")
 
 
 def is_output(blob: str) -> bool:
-    """Return whether this module stored the blob of this name. Other blobs in the store are not Sluice outputs."""
+    """Return whether a run stored the blob of this name, as its output or result. No other blob is Sluice's own."""
     return is_name(blob) and _STORED.fullmatch(blob) is not None
 
 
@@ -58,10 +65,33 @@ def _stored(
     if excerpt.spool.trouble is not None:
         say(f"the complete {what} was not kept: {excerpt.spool.trouble}")
     try:
-        reached(Failpoint.BLOB_BEGINS)
-        stored = blobs.put(place, excerpt.spool.read())
-        reached(Failpoint.BLOB_STORED)
-        return stored
+        return _put(blobs, place, excerpt.spool.read())
     except BlobsUnavailable as error:
         say(f"the complete {what} was not kept: {error.what}")
         return None
+
+
+def needs_blob(outcome: Outcome) -> bool:
+    """Return whether the result is too long for the ledger."""
+    return outcome.result_json is not None and len(outcome.result_json.encode()) > LEDGER_BYTES_MAX
+
+
+def with_stored_result(outcome: Outcome, assignment: Assignment, blobs: BlobStore) -> Outcome:
+    """Return the outcome with its result in the blob store, if it is too long for the ledger."""
+    if outcome.result_json is None or not needs_blob(outcome):
+        return outcome
+    text = outcome.result_json.encode()
+    place = f"{assignment.name.app}/{assignment.token}/{assignment.claim}-result"
+    try:
+        blob = _put(blobs, place, BytesIO(text))
+    except BlobsUnavailable as error:
+        reason = f"Its result of {size_text(len(text))} could not be stored. {error.reason}"
+        return replace(outcome, ending=Ending.ERROR, error=reason, result_json=None)
+    return replace(outcome, result_json=None, result_blob=blob)
+
+
+def _put(blobs: BlobStore, place: str, content: IO[bytes]) -> str:
+    reached(Failpoint.BLOB_BEGINS)
+    stored = blobs.put(place, content)
+    reached(Failpoint.BLOB_STORED)
+    return stored

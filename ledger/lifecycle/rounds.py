@@ -26,7 +26,8 @@ WITH closed AS (
 {reporting("SELECT * FROM closed")}
 """
 _COMPLETE_COMMITTED = f"""
-UPDATE round SET output = %(output)s, stderr = %(stderr)s, error_after_commit = %(error)s
+UPDATE round SET output = %(output)s, stderr = %(stderr)s, error_after_commit = %(error)s,
+                 result = %(result)s, result_blob = %(result_blob)s, result_pending = NULL
 WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
 """
 # It takes no row that another transaction holds, because that one is about to end the round. So it waits for nothing,
@@ -47,12 +48,13 @@ WHERE round.job = held.job AND round.claim = held.claim AND round.ending IS NULL
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
             %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[], %(finals)s::bool[],
-            %(retries_after_s)s::float8[])
+            %(retries_after_s)s::float8[], %(results)s::text[], %(result_blobs)s::text[], %(results_pending)s::bool[])
      AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob, final,
-               retry_after_s)"""
+               retry_after_s, result, result_blob, result_pending)"""
 _OF_ROUNDS = (
     *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
     *("logs", "output_blobs", "stderr_blobs", "finals", "retries_after_s"),
+    *("results", "result_blobs", "results_pending"),
 )
 
 
@@ -64,7 +66,8 @@ def close_rounds(given: str = ENDED) -> str:
                      output = coalesce(nullif(given.output, ''), round.output, ''),
                      stderr = coalesce(nullif(given.stderr, ''), round.stderr, ''),
                      output_blob = given.output_blob, stderr_blob = given.stderr_blob,
-                     final = given.final, retry_after_s = given.retry_after_s
+                     final = given.final, retry_after_s = given.retry_after_s,
+                     result = given.result, result_blob = given.result_blob, result_pending = given.result_pending
     FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
     RETURNING round.job, round.ending, round.error
     """
@@ -90,7 +93,7 @@ def store_live(tx: Tx, written: Mapping[Claim, Written]) -> None:
 
 
 def complete_committed(tx: Tx, claim: Claim, outcome: Outcome, *, error: str | None) -> None:
-    """Add the output and error after the commit to a round of a run that committed its own success."""
+    """Add the output, the result and the error after the commit to a round of a run that committed its own success."""
     tx.write(
         _COMPLETE_COMMITTED,
         job=claim.job,
@@ -98,6 +101,8 @@ def complete_committed(tx: Tx, claim: Claim, outcome: Outcome, *, error: str | N
         output=outcome.output,
         stderr=outcome.stderr,
         error=error,
+        result=outcome.result_json,
+        result_blob=outcome.result_blob,
     )
 
 
@@ -123,6 +128,9 @@ def parameters(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
             outcome.stderr_blob,
             outcome.final or None,
             outcome.retry_after_s,
+            outcome.result_json,
+            outcome.result_blob,
+            outcome.result_pending or None,
         )
         for right, outcome in outcomes.items()
     ]

@@ -21,11 +21,12 @@ RETURNING blob
 """
 _GONE = "DELETE FROM blob_deletion WHERE blob = ANY(%(blobs)s)"
 _COUNT = "SELECT count(*) FROM blob_deletion"
-# By the two partial indexes of rounds with blobs.
+# By the three partial indexes of rounds with blobs.
 _UNKNOWN = """
 SELECT given.blob FROM unnest(%(blobs)s::text[]) AS given (blob)
 WHERE NOT EXISTS (SELECT 1 FROM round WHERE round.output_blob = given.blob)
   AND NOT EXISTS (SELECT 1 FROM round WHERE round.stderr_blob = given.blob)
+  AND NOT EXISTS (SELECT 1 FROM round WHERE round.result_blob = given.blob)
   AND NOT EXISTS (SELECT 1 FROM blob_deletion WHERE blob_deletion.blob = given.blob)
 """
 

@@ -1,8 +1,8 @@
 """Pruning: remove the history of jobs that ended long ago. Their outcome stays.
 
-Removed are a job's transitions, its rounds with their output, its journals, and the events and meters of its flights.
-What stays is its row (app, key, state, claim, terms), its needs and gates, the submissions that requested it, its
-partitions and its freshness. Plans, reruns and compensations depend on these alone, so their results do not change. The
+Removed are a job's transitions, its rounds with their output and result, its journals, and the events and meters of its
+flights. What stays is its row (app, key, state, claim, terms), its needs and gates, the submissions that requested it,
+its partitions and its freshness. Plans, reruns and compensations depend on these alone, and are not changed by it. The
 claim, which may be in use elsewhere as the fencing number, continues to grow. ``pruned_at`` is the time up to which
 history was removed.
 
@@ -98,10 +98,10 @@ _REMOVE = {
 }
 _REMOVE_ROUNDS = f"""
 WITH gone AS (
-    DELETE FROM round WHERE job = ANY(%(jobs)s) RETURNING output_blob, stderr_blob
+    DELETE FROM round WHERE job = ANY(%(jobs)s) RETURNING output_blob, stderr_blob, result_blob
 ), dropped AS (
     INSERT INTO blob_deletion (blob, next_attempt_at)
-    SELECT blob, {NOW} FROM gone CROSS JOIN LATERAL (VALUES (output_blob), (stderr_blob)) each (blob)
+    SELECT blob, {NOW} FROM gone CROSS JOIN LATERAL (VALUES (output_blob), (stderr_blob), (result_blob)) each (blob)
     WHERE blob IS NOT NULL
     ON CONFLICT (blob) DO NOTHING
     RETURNING blob
@@ -111,7 +111,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped)
 _MARK = f"UPDATE job SET pruned_at = {NOW} WHERE id = ANY(%(jobs)s)"
 _COUNT = f"""
 SELECT {", ".join(f"(SELECT count(*) FROM {table} WHERE job = ANY(%(jobs)s))" for table in _TABLES.values())},
-       (SELECT count(output_blob) + count(stderr_blob) FROM round WHERE job = ANY(%(jobs)s))
+       (SELECT count(output_blob) + count(stderr_blob) + count(result_blob) FROM round WHERE job = ANY(%(jobs)s))
 """
 
 _SWEEP = "history"

@@ -375,6 +375,13 @@ round_ = Table(
     Column("output_blob", Text, comment="name of the blob with the whole output"),
     Column("stderr_blob", Text, comment="name of the blob with all of stderr"),
     Column("log", Text, comment="messages of the runner, one per line"),
+    Column("result", Text, comment="value that the function returned, as JSON"),
+    Column("result_blob", Text, comment="name of the blob with the value, if it is too long for the ledger"),
+    Column(
+        "result_pending",
+        Boolean,
+        comment="the run has committed its success, and its function has not returned yet",
+    ),
     Column("final", Boolean, comment="the run requested that the job fails without another round"),
     Column("retry_after_s", Double, comment="the delay before the next round, if the run requested one"),
     Column(
@@ -383,6 +390,7 @@ round_ = Table(
     # Partial indexes: most rounds have no blob.
     Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
     Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),
+    Index("round_result_blob", "result_blob", postgresql_where=text("result_blob IS NOT NULL")),
 )
 
 transition = Table(

@@ -71,6 +71,34 @@ def plain(job):
 @app(job_id="{x}")
 async def later(job):
     job.log.info("done")
+
+@app(job_id="{x}", max_fails=5)
+def counts(job, value=None):
+    return {"key": job.key, "claim": job.claim, "value": value}
+
+@app(job_id="{x}")
+async def counts_later(job):
+    return job.claim
+
+@app(job_id="{x}", max_fails=5)
+def returns_an_object(job):
+    return {"rows": [1, object()]}
+
+@app(job_id="{x}", max_fails=5)
+def returns_much(job):
+    return "x" * 300_000
+
+@app(job_id="{x}")
+def banks_and_counts(job):
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+    return job.claim
+
+@app(job_id="{x}")
+def banks_and_returns_an_object(job):
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO effect VALUES (%s)", (job.key,))
+    return object()
 """
 
 
@@ -97,6 +125,7 @@ class Bench:
         self.holdings = ClaimsInFlight()
         self.sent: list[Message] = []
         self.worker = uuid4()
+        self.stores = stores(Settings(home=folder))
         world.ledger.transact(
             lambda tx: leases.join(tx, self.worker, host="test", pid=1, queues=[], threads=1, lease_s=LEASE_S)
         )
@@ -106,7 +135,7 @@ class Bench:
             self.holdings,
             self.worker,
             self.sent.extend,
-            stores=stores(Settings()),
+            stores=self.stores,
         )
         world.ledger.transact(lambda tx: tx.write("CREATE TABLE public.effect (key text)"))
 

@@ -29,6 +29,15 @@ _TRANSITIONS = """
     SELECT step FROM transition step JOIN job ON job.id = step.job
     WHERE (app, key) = (%(app)s, %(key)s) ORDER BY step.id
 """
+#: Claims with a result, by job, of the jobs that return the number of their claim. A run that has committed its success
+#: and died has left no result.
+_RESULTS = """
+    SELECT job.app || '/' || job.key, job.claim,
+           array_agg(round.claim) FILTER (WHERE round.result IS NOT NULL OR round.result_pending),
+           array_agg(round.result::bigint) FILTER (WHERE round.result IS NOT NULL)
+    FROM job JOIN round ON round.job = job.id
+    WHERE job.app = ANY (%(apps)s) AND job.pruned_at IS NULL GROUP BY job.id
+"""
 _LEFT = [*(LIVE - {State.EXPECTED})]
 _TIMELESS = 1000
 CONSOLE_TOKEN = "the token of these tests"
@@ -98,6 +107,7 @@ class Market:
         assert [claim for claim, times in claims.items() if times > 1] == []
         assert self._ledger.transact(lambda tx: tx.column(_TWICE)) == []
         self._check_states()
+        self._check_results()
         self._check_flights()
         with psycopg.connect(self._ledger.url) as connection:
             banked = Counter(key for (key,) in connection.execute("SELECT key FROM public.banked"))
@@ -127,6 +137,16 @@ class Market:
             and not (job.startswith("bell/") and state in _LEFT)
         }
         assert odd == {}, "\n".join(self._history(job) for job in odd)
+
+    def _check_results(self) -> None:
+        """Check that each success has one result: that of the claim that succeeded."""
+        rows = self._ledger.transact(lambda tx: tx.rows(_RESULTS, apps=[*DIAMOND, "steadied", "banker"]))
+        odd = {
+            job: (claim, stored, values)
+            for job, claim, stored, values in rows
+            if stored != [claim] or (values != [claim] and not (values is None and job.startswith("banker/")))
+        }
+        assert odd == {}
 
     def _history(self, job: str) -> str:
         """Return the row of a job and its transitions."""

@@ -3,7 +3,8 @@
 There are a diamond, jobs that are tried again, external work, and jobs that write to the ledger's own database. Other
 jobs wait to be cancelled, or belong to a schedule. ``declared`` has the apps that are not Python.
 
-Each run leaves one line outside the ledger: the app, the key and the claim.
+Each run leaves one line outside the ledger: the app, the key and the claim. The result of most runs is the number of
+the claim.
 """
 
 import os
@@ -24,23 +25,27 @@ def note(job: Job) -> None:
 
 
 @app(**_WORDS)
-def top(job: Job) -> None:
+def top(job: Job) -> int:
     note(job)
+    return job.claim
 
 
 @app(depends_on={"app_name": ["top"]}, **_WORDS)
-def left(job: Job) -> None:
+def left(job: Job) -> int:
     note(job)
+    return job.claim
 
 
 @app(depends_on={"app_name": ["top"]}, **_WORDS)
-def right(job: Job) -> None:
+def right(job: Job) -> int:
     note(job)
+    return job.claim
 
 
 @app(depends_on={"app_name": ["left", "right"]}, **_WORDS)
-def bottom(job: Job) -> None:
+def bottom(job: Job) -> int:
     note(job)
+    return job.claim
 
 
 @app(max_fails=1000, retry={"rule": "fixed", "seconds": 0.2}, **_WORDS)
@@ -55,16 +60,18 @@ def shaky(job: Job) -> None:
 
 
 @app(depends_on={"app_name": ["shaky"]}, **_WORDS)
-def steadied(job: Job) -> None:
+def steadied(job: Job) -> int:
     note(job)
+    return job.claim
 
 
 @app(**_WORDS)
-def banker(job: Job) -> None:
+def banker(job: Job) -> int:
     """Write a row in one transaction with the success."""
     note(job)
     with job.transaction() as connection:
         connection.execute("INSERT INTO banked (key) VALUES (%s)", (job.key,))
+    return job.claim
 
 
 @app(**_WORDS)

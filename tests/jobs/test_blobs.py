@@ -15,7 +15,7 @@ from sluice.jobs.runners.output_blobs import is_output
 @pytest.mark.parametrize("kind", ["folder", "memory"])
 def test_a_stored_blob_is_listed_with_its_time_until_it_is_removed(tmp_path: Path, kind: str) -> None:
     store = BlobStore(str(tmp_path) if kind == "folder" else f"memory://{uuid4()}")
-    names = {store.put(f"a/t/{claim}-output", BytesIO(b"printed")) for claim in (1, 2)}
+    names = {store.put(f"a/t/1-{kept}", BytesIO(b"printed")) for kept in ("output", "result")}
     found = {each.name: each.at for each in store.stored()}
     assert found.keys() == names
     assert all(datetime.now(UTC) - at < timedelta(minutes=1) for at in found.values())

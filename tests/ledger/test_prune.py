@@ -168,19 +168,21 @@ def test_blobs_of_pruned_rounds_are_listed_for_deletion_until_they_are_deleted(w
     world.submit("a")
     claimed = world.claim("a")
     assert claimed is not None
-    world.record(claimed, output_blob="a/x/1-output-1", stderr_blob="a/x/1-stderr-2")
+    blobs = {"a/x/1-output-1", "a/x/1-stderr-2", "a/x/1-result-3"}
+    fields = ("output_blob", "result_blob", "stderr_blob")
+    world.record(claimed, **dict(zip(fields, sorted(blobs), strict=True)))
     later(world)
 
     def taken() -> set[str]:
         return {*world.ledger.transact(lambda tx: blob_deletions.take(tx, 10))}
 
-    assert (taken(), prune(world).blobs) == (set(), 2)
-    assert taken() == {"a/x/1-output-1", "a/x/1-stderr-2"}
+    assert (taken(), prune(world).blobs) == (set(), 3)
+    assert taken() == blobs
     assert taken() == set(), "somebody has them"
     world.tick(after_s=blob_deletions.PATIENCE_S)
-    assert len(taken()) == 2
+    assert len(taken()) == 3
     world.ledger.transact(lambda tx: blob_deletions.gone(tx, ["a/x/1-output-1"]))
-    assert world.ledger.transact(blob_deletions.left) == 1
+    assert world.ledger.transact(blob_deletions.left) == 2
     known = ["a/x/1-stderr-2", "a/x/1-output-9"]
     assert world.ledger.transact(lambda tx: blob_deletions.unknown(tx, known)) == ["a/x/1-output-9"]
 

@@ -13,6 +13,7 @@ from sluice.jobs.api.signature import read_signature
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.policy.retried_errors import RetriedErrors
+from sluice.jobs.runners.results import returned
 from sluice.jobs.runners.run_outcome import failed
 from sluice.jobs.sagas.answers import Fatal, Retry, Success, answer_in
 
@@ -27,8 +28,8 @@ _LEADING = (
 )
 _ALL = RetriedErrors()
 
-#: Processes the returned value. Returns the reason if the job has failed. May raise ``Fatal`` or ``Retry``.
-Finish = Callable[[object], str | None]
+#: Returns the outcome of a function that has returned this value. May raise ``Fatal`` or ``Retry``.
+Finish = Callable[[object], Outcome]
 
 
 class FunctionCall:
@@ -89,18 +90,17 @@ def perform(
     """Call the function to its end. The runner sets ``output`` afterwards.
 
     ``finish`` processes the returned value. Default: await it if it is awaitable, and act on an answer (``Fatal``,
-    ``Retry``). After an error that is not ``retried``, the job has failed.
+    ``Retry``). Any other value is the result. After an error that is not ``retried``, the job has failed.
     """
     try:
         first, named = call.arguments(job)
     except BadRequest as fault:
         return failed(fault.what)
     try:
-        complaint = (finish or _finish)(call.function(*first, **named))
+        return (finish or _finish)(call.function(*first, **named))
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
         return _of_error(error, retried)
-    return failed(complaint) if complaint else Outcome(ending=Ending.DONE)
 
 
 async def perform_async(call: FunctionCall, job: Job, *, retried: RetriedErrors = _ALL) -> Outcome:
@@ -110,11 +110,10 @@ async def perform_async(call: FunctionCall, job: Job, *, retried: RetriedErrors 
     except BadRequest as fault:
         return failed(fault.what)
     try:
-        complaint = _finish(await call.function(*first, **named))
+        return _finish(await call.function(*first, **named))
     except BaseException as error:
         # The loop cancels the coroutine because of a limit of the job, which ``cancelled`` then notes as seen.
         return failed("It was cancelled.") if job.cancelled else _of_error(error, retried)
-    return failed(complaint) if complaint else Outcome(ending=Ending.DONE)
 
 
 def _of_error(error: BaseException, retried: RetriedErrors) -> Outcome:
@@ -145,21 +144,21 @@ def settled(result: object) -> object:
     return asyncio.run(_awaited(result))
 
 
-def _finish(result: object) -> str | None:
-    """Await the value of an ``async def`` and act on an answer. Return the reason if the value shows that nothing
-    ran.
-    """
+def _finish(result: object) -> Outcome:
+    """Await the value of an ``async def`` and act on an answer. Fail if the value shows that nothing ran."""
     result = settled(result)
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
-        return (
+        return failed(
             "The function is a generator (it has a yield), so its body did not run. Make it a plain function."
         )
     answer = answer_in(result)
     if isinstance(answer, Fatal | Retry):
         raise answer
-    if answer is None or isinstance(answer, Success):
-        return None
-    return f"The function returned {type(answer).__name__}, which only a step of a saga may return."
+    if answer is None:
+        return returned(result)
+    if isinstance(answer, Success):
+        return Outcome(ending=Ending.DONE)
+    return failed(f"The function returned {type(answer).__name__}, which only a step of a saga may return.")
 
 
 async def _awaited(result: Awaitable[object]) -> object:

@@ -33,7 +33,8 @@ def main() -> None:
     errand = _read(errand_fd)
     voice = _Voice(events_fd)
     outcome = _run(errand, voice)
-    voice.say(FunctionEnded(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s))
+    result = msgspec.Raw((outcome.result_json or "null").encode())
+    voice.say(FunctionEnded(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s, result))
     sys.exit(0 if outcome.ending is Ending.DONE else 1)
 
 

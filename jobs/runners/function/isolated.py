@@ -143,14 +143,16 @@ class _Ear:
         self._report = report
         self._tell = tell
         self._acknowledge = acknowledge
-        self._begun = b""
+        self._begun = bytearray()
 
     def hear(self, chunk: bytes) -> None:
-        *lines, self._begun = (self._begun + chunk).split(b"\n")
-        for line in lines:
-            self._take(line)
+        first, *others = chunk.split(b"\n")
+        self._begun += first
+        for begun in others:
+            self._take(bytes(self._begun))
+            self._begun = bytearray(begun)
         if len(self._begun) > LINE_BYTES_MAX:
-            self._begun = b""
+            self._begun.clear()
 
     def _take(self, line: bytes) -> None:
         """Handle one line. Lines that are no event are dropped, because user code can find the pipe and write to it."""
@@ -178,7 +180,8 @@ def _outcome(exit_: Exit, ended: FunctionEnded | None, assignment: Assignment) -
         return of_exit(exit_, *of_halt(exit_.halt, assignment.timeout_s))
     if ended is not None:
         outcome = of_exit(exit_, ended.ending, ended.error)
-        return replace(outcome, final=ended.final, retry_after_s=ended.retry_after_s)
+        result = None if bytes(ended.result) == b"null" else bytes(ended.result).decode()
+        return replace(outcome, final=ended.final, retry_after_s=ended.retry_after_s, result_json=result)
     limits = assignment.policy.limits
     error = violent_end(exit_, limits) or f"exited with {exit_.status.code} before its function had ended"
     return of_exit(exit_, Ending.ERROR, error)

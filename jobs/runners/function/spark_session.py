@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluice.jobs.model.job import Job, Outcome
+from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.model.spark import Spark
 from sluice.jobs.runners.function.call import Finish, FunctionCall, account, perform
 from sluice.jobs.runners.run_outcome import failed
@@ -124,14 +124,17 @@ def _lines(spark: Spark, sc: Any) -> Any:
 def _finish(spark: Spark, wanted: tuple[str, ...]) -> Finish | None:
     """Return the function that saves or counts the result. An RDD computes nothing before that."""
 
-    def save(result: Any) -> str | None:
+    def save(result: Any) -> Outcome:
         if not hasattr(result, "saveAsTextFile"):
-            return f"main() has to return an RDD to be saved to write_fp, and not {type(result).__name__}."
+            return failed(
+                f"main() has to return an RDD to be saved to write_fp, and not {type(result).__name__}."
+            )
         result.saveAsTextFile(spark.write_fp)
-        return None
+        return Outcome(ending=Ending.DONE)
 
-    def count(result: Any) -> None:
+    def count(result: Any) -> Outcome:
         result.count()
+        return Outcome(ending=Ending.DONE)
 
     if spark.write_fp is not None:
         return save

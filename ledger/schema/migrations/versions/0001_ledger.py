@@ -310,6 +310,9 @@ CREATE TABLE round (
     output_blob TEXT,
     stderr_blob TEXT,
     log TEXT,
+    result TEXT,
+    result_blob TEXT,
+    result_pending BOOLEAN,
     final BOOLEAN,
     retry_after_s DOUBLE PRECISION,
     error_after_commit TEXT,
@@ -317,11 +320,15 @@ CREATE TABLE round (
 );
 CREATE INDEX round_output_blob ON round (output_blob) WHERE output_blob IS NOT NULL;
 CREATE INDEX round_stderr_blob ON round (stderr_blob) WHERE stderr_blob IS NOT NULL;
+CREATE INDEX round_result_blob ON round (result_blob) WHERE result_blob IS NOT NULL;
 COMMENT ON COLUMN round.took_s IS 'duration of the work by the worker''s clock, without waits in a batch';
 COMMENT ON COLUMN round.digest IS 'digest of the definition that ran';
 COMMENT ON COLUMN round.output_blob IS 'name of the blob with the whole output';
 COMMENT ON COLUMN round.stderr_blob IS 'name of the blob with all of stderr';
 COMMENT ON COLUMN round.log IS 'messages of the runner, one per line';
+COMMENT ON COLUMN round.result IS 'value that the function returned, as JSON';
+COMMENT ON COLUMN round.result_blob IS 'name of the blob with the value, if it is too long for the ledger';
+COMMENT ON COLUMN round.result_pending IS 'the run has committed its success, and its function has not returned yet';
 COMMENT ON COLUMN round.final IS 'the run requested that the job fails without another round';
 COMMENT ON COLUMN round.retry_after_s IS 'the delay before the next round, if the run requested one';
 COMMENT ON COLUMN round.error_after_commit IS 'error that was raised after the run had committed its success';
