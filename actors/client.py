@@ -6,10 +6,12 @@ tick. So the broker may be down, and the caller need not repeat anything.
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar, overload
 from uuid import uuid4
+
+from msgspec import json
 
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.planner.admission import sound
@@ -17,14 +19,17 @@ from sluice.actors.planner.landed_partitions import land
 from sluice.actors.planner.pauses import go_on, hold_apps_back, hold_back, let_apps_go
 from sluice.actors.planner.retries import retry
 from sluice.actors.planner.saga_events import send_event
+from sluice.actors.results import read_result
 from sluice.actors.tasks import Tasks
 from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
+from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, Unreachable
 from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.model.history import JobReport, log_of, record_of
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.results import Returning, decoded, result_type
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
 from sluice.jobs.text.filter_parser import parse_condition
@@ -32,12 +37,14 @@ from sluice.jobs.text.filters import Condition
 from sluice.jobs.text.paging import Order
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.reads import job_details, job_lists, submission_progress
+from sluice.ledger.reads import job_details, job_lists, results, submission_progress
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import EventOutcome, EventRequest
 
 _LOG = logging.getLogger("sluice.client")
+
+R = TypeVar("R")
 
 #: Seconds between two status checks of a waiting client.
 LOOK_EVERY_S = 0.2
@@ -46,8 +53,9 @@ LOOK_EVERY_S = 0.2
 class Client:
     """Client of one ledger. ``publish`` sends messages to the broker; if it fails, that is only logged.
 
-    ``definitions`` returns the catalogue for operations that need it. ``within`` is the trace context of this program,
-    for submissions made outside of any span (see ``actors.telemetry.trace_context``).
+    ``definitions`` returns the catalogue for operations that need it. ``blobs`` has the large results. ``within`` is
+    the trace context of this program, for submissions made outside of any span (see
+    ``actors.telemetry.trace_context``).
     """
 
     def __init__(
@@ -56,16 +64,18 @@ class Client:
         publish: Callable[[Sequence[Message]], None],
         definitions: Callable[[], Catalogue] | None = None,
         *,
+        blobs: BlobStore | None = None,
         within: str | None = None,
     ) -> None:
         self._ledger = ledger
         self._publish = publish
         self._definitions = definitions
+        self._blobs = blobs
         self._within = within
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
         """Return a client that also calls ``also`` in the transaction of each operation (``Ledger.beside``)."""
-        return Client(self._ledger.beside(also), self._publish, self._definitions)
+        return Client(self._ledger.beside(also), self._publish, self._definitions, blobs=self._blobs)
 
     def submit(self, submission: Submission) -> str:
         """Submit, and return the id. The same submission again under one id changes nothing, unless it was refused:
@@ -209,6 +219,7 @@ class Client:
             found = job_details.job(tx, JobName(app, key))
             if found is None:
                 return None
+            result = results.result(tx, found.name)
             history, rounds = job_details.history(tx, found.id), job_details.rounds(tx, found.id)
             return JobReport(
                 app=found.app,
@@ -220,11 +231,34 @@ class Client:
                 losses=found.losses,
                 not_before=found.not_before,
                 end_before=found.end_before,
+                result=json.decode(result.result) if result and result.result is not None else None,
                 record=record_of(history, rounds, archived_at=found.archived_at),
                 log=log_of(found.name, history, rounds, archived_at=found.archived_at),
             )
 
         return self._ledger.transact(read)
+
+    @overload
+    def result(self, app: Returning[Coroutine[Any, Any, R]], key: str) -> R: ...
+
+    @overload
+    def result(self, app: Returning[R], key: str) -> R: ...
+
+    @overload
+    def result(self, app: str, key: str) -> Any: ...
+
+    def result(self, app: Any, key: str) -> Any:
+        """Return the result of a job. ``app`` is a name or a decorated function, whose annotation the result is
+        decoded into. None if the function returned None.
+
+        NoResult if the job has not succeeded, or if its result was removed or lost. The key is written as ``sluice ls``
+        shows it.
+        """
+        name = JobName(app if isinstance(app, str) else app.name, key)
+        text = read_result(self._ledger, self._blobs, name)
+        if text is None:
+            return None
+        return decoded(text, None if isinstance(app, str) else result_type(app.function), name)
 
     def jobs(
         self,

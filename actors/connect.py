@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sluice.actors.assembly import open_ledger, telling, tracing
+from sluice.actors.assembly import blobs, open_ledger, telling, tracing
 from sluice.actors.client import Client
 from sluice.actors.settings.settings import process_settings
 from sluice.actors.worker.definitions import Definitions
@@ -24,4 +24,4 @@ def connect(
     definitions = Definitions(settings) if settings.apps else None
     with tracing(settings), open_ledger(settings) as ledger, telling(settings, ledger) as tell:
         current = (lambda: definitions.current) if definitions else None
-        yield Client(ledger, tell, current, within=settings.traceparent)
+        yield Client(ledger, tell, current, blobs=blobs(settings), within=settings.traceparent)

@@ -34,7 +34,7 @@ NO_FAULTS = Faults()
 
 
 class Took(Struct, frozen=True):
-    """Simulated run of a job: its duration, and its error if it failed.
+    """Simulated run of a job: its duration, its error if it failed, and its result, if it has one.
 
     With ``real`` the job's own function or command runs at the end of that time, and its outcome is the run's
     outcome.
@@ -42,6 +42,7 @@ class Took(Struct, frozen=True):
 
     seconds: float
     error: str | None = None
+    result: object = None
     real: bool = False
 
 

@@ -35,6 +35,7 @@ from sluice.actors.executor.job_services import (
 from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.actors.executor.live_output import LiveOutput
 from sluice.actors.executor.transactions import Capacity, SettleResult
+from sluice.actors.results import RunResults
 from sluice.actors.telemetry.observers import RunObservers, RunReport
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Executed, Message
@@ -400,7 +401,9 @@ class Execution:
         """Return the assignment of a job. Its output is stored while it runs, except the start of a long-running
         service, which is short. Its polls add to the output, and must not be overwritten by a late statement."""
         app = self._versions.of(catalogue, job.name)
-        return assign(app, job, NO_ECHO if app.unbounded else self._live.echo(job.right))
+        assignment = assign(app, job, NO_ECHO if app.unbounded else self._live.echo(job.right))
+        results = RunResults(self._ledger, self._catalogue, self._stores.blobs, job, assignment.ids)
+        return msgspec.structs.replace(assignment, results=results)
 
     def _run_assigned(
         self,

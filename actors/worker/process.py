@@ -76,7 +76,7 @@ class Process:
         self._broker = broker
         self._holdings = ClaimsInFlight(lease_s=settings.lease_s)
         self._to_plan = PublishBuffer(self._plan)
-        self.client = Client(ledger, self._send, within=settings.traceparent)
+        self.client = Client(ledger, self._send, blobs=blobs(settings), within=settings.traceparent)
         served = expand(queues, definitions.current.queues)
         # A process that serves all queues may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0

@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import FAIL, FAIL_LOST, MARK_FATAL, REQUEUE, RERUN, RETRY, TIME_OUT, State
 
 
@@ -251,7 +252,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
     """State, counters and history of a job.
 
     ``record`` and ``log`` are described in this module's docstring: ``record["0:output"]`` is the output of the first
-    round.
+    round. ``result`` is the value that the function of a succeeded job returned, if it is in the ledger;
+    ``Client.result`` also reads larger ones.
     """
 
     app: str
@@ -263,5 +265,6 @@ class JobReport(Struct, frozen=True, kw_only=True):
     losses: int
     not_before: datetime | None
     end_before: datetime | None
+    result: JSON = None
     record: RoundRecord
     log: tuple[str, ...]

@@ -6,11 +6,11 @@ module reads no clock, environment or ledger.
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from datetime import date
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 from msgspec import Struct, json
 
@@ -18,8 +18,11 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.identifiers import Value, parse_day
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.results import Returning, decoded, result_type
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.policy import Policy
+
+R = TypeVar("R")
 
 #: Receives the amount done and the total. It must not raise, because user code would be blamed for the error.
 Report = Callable[[int, int | None], None]
@@ -60,6 +63,14 @@ class Echo(NamedTuple):
 NO_ECHO = Echo()
 
 
+class ResultSource(Protocol):
+    """Results of other jobs for a running job, as JSON. None if a job's function returned None."""
+
+    def of(self, app: str, key: str | None, identifiers: Mapping[str, str]) -> str | None: ...
+
+    def needed(self, app: str) -> Mapping[str, str | None]: ...
+
+
 class RunContext(Struct, frozen=True, kw_only=True):
     """Data of a claim that a run may use. It is plain data, so it can be sent to another process.
 
@@ -96,12 +107,13 @@ class RunContext(Struct, frozen=True, kw_only=True):
 
 class Assignment(RunContext, frozen=True, kw_only=True):
     """Everything that a runner needs to run one claim. ``policy`` is the app's policy with the submission's options
-    over it.
+    over it. ``results`` has the results of other jobs, or is None for a run without a ledger.
     """
 
     app: App
     policy: Policy
     echo: Echo = NO_ECHO
+    results: ResultSource | None = None
 
     @property
     def timeout_s(self) -> float | None:
@@ -137,6 +149,7 @@ class Job:
         cancelled: Callable[[], bool],
         transaction: Callable[[], AbstractContextManager[Any]] | None = None,
         acknowledge: Acknowledge | None = None,
+        results: ResultSource | None = None,
     ) -> None:
         self.log = log
         #: Whether the code has seen the request to stop. Only then can its end be a reaction to it.
@@ -147,6 +160,7 @@ class Job:
         self._cancelled = cancelled
         self._transaction = transaction
         self._acknowledge = acknowledge
+        self._results = results
 
     @property
     def app(self) -> str:
@@ -263,10 +277,64 @@ class Job:
             raise self._refusal("transaction()", "Run the function in the worker: set isolate: false.")
         return self._transaction()
 
+    @overload
+    def result_of(
+        self, app: Returning[Coroutine[Any, Any, R]], key: str | None = None, /, **identifiers: object
+    ) -> R: ...
+
+    @overload
+    def result_of(self, app: Returning[R], key: str | None = None, /, **identifiers: object) -> R: ...
+
+    @overload
+    def result_of(self, app: str, key: str | None = None, /, **identifiers: object) -> Any: ...
+
+    def result_of(self, app: Any, key: str | None = None, /, **identifiers: object) -> Any:
+        """Return the result of a job, as the ledger has it now. ``app`` is a name or a decorated function.
+
+        It may be any job of the ledger. Identifiers that are not given are those of this job. The result of a decorated
+        function has the type that it is annotated with; any other result is plain JSON. None if the function returned
+        None. BadRequest if the job has not succeeded, or its result is not available any more.
+        """
+        name = _name_of(app)
+        texts = {word: str(value) for word, value in identifiers.items()}
+        return _value(app, self._source("result_of()").of(name, key, texts), f"a job of {name}")
+
+    @overload
+    def results(self, app: Returning[Coroutine[Any, Any, R]]) -> Mapping[str, R]: ...
+
+    @overload
+    def results(self, app: Returning[R]) -> Mapping[str, R]: ...
+
+    @overload
+    def results(self, app: str) -> Mapping[str, Any]: ...
+
+    def results(self, app: Any) -> Mapping[str, Any]:
+        """Return the results of all jobs of an app that this job needs, by key, as the ledger has them now.
+
+        BadRequest if one of them has not succeeded, or its result is not available any more.
+        """
+        found = self._source("results()").needed(_name_of(app))
+        return {key: _value(app, text, f"{_name_of(app)}/{key}") for key, text in found.items()}
+
+    def _source(self, what: str) -> ResultSource:
+        if self._results is None:
+            raise self._refusal(what, "It needs the ledger, and this run has none.")
+        return self._results
+
     def _refusal(self, what: str, advice: str) -> BadRequest:
         return BadRequest(
             f"job.{what} is not available to this run.", where=str(self._claimed.name), advice=advice
         )
+
+
+def _name_of(app: Any) -> str:
+    return app if isinstance(app, str) else str(app.name)
+
+
+def _value(app: Any, text: str | None, name: str) -> Any:
+    if text is None:
+        return None
+    return decoded(text, None if isinstance(app, str) else result_type(app.function), name)
 
 
 #: Characters of an output that the ledger keeps: this many from the beginning and this many from the end.

@@ -20,6 +20,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.reads import saga_details
 from sluice.ledger.reads.by_partition import table_partitions
+from sluice.ledger.reads.results import StoredResult, result
 from sluice.ledger.reads.saga_details import FlightRecord
 
 _JOB = f"""
@@ -244,7 +245,13 @@ class Dossier(Struct, frozen=True):
     halves: list[Half]
     done: list[Span]
     flight: FlightRecord
+    result: StoredResult | None
     counts: EntryCounts
+
+    @property
+    def result_blob(self) -> str | None:
+        """Name of the blob with the result, if it is too long for the ledger."""
+        return self.result.result_blob if self.result else None
 
     @property
     def is_told_whole(self) -> bool:
@@ -278,6 +285,7 @@ def dossier(tx: Tx, name: JobName, bounds: ReadLimits = ALL) -> Dossier | None:
         halves=tx.structs(Half, _HALVES, job=found.id),
         done=table_partitions.done(tx, found.id) if found.output_table is not None else [],
         flight=saga_details.flight(tx, found.id),
+        result=result(tx, name) if found.state is State.SUCCEEDED else None,
         counts=tx.structs(EntryCounts, _COUNTS, job=found.id)[0],
     )
 

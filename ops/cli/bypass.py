@@ -37,6 +37,7 @@ from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.sagas.journal import Direction, Journal, MemoryJournal
+from sluice.jobs.text.redaction import masked_value
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -239,6 +240,7 @@ def _document(name: JobName, outcome: Outcome) -> dict[str, object]:
         "exit_code": outcome.exit_code,
         "error": outcome.error,
         "took_s": outcome.took_s,
+        "result": masked_value(outcome.result),
         "output": outcome.output,
         "output_blob": outcome.output_blob,
         "stderr_blob": outcome.stderr_blob,

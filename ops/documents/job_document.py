@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, json
 
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.partitions import span_text
@@ -72,6 +72,9 @@ class WatchDocument(Document, frozen=True, kw_only=True):
 class JobDocument(Document, frozen=True, kw_only=True):
     """Job. ``record`` and ``log`` are missing if the document does not have all rounds and the whole history.
     ``counts`` is the number of all rounds, transitions and submissions, of which the document may have only the last.
+
+    ``result`` is the value that the function of a succeeded job returned. If it is too long for the ledger,
+    ``result_blob`` names the blob with it.
     """
 
     app: str
@@ -92,6 +95,8 @@ class JobDocument(Document, frozen=True, kw_only=True):
     uncollected: bool
     archived_at: datetime | None
     pruned_at: datetime | None
+    result: JSON = None
+    result_blob: str | None = None
     handle: JSON
     watch: WatchDocument | None
     kwargs: Mapping[str, JSON]
@@ -121,6 +126,8 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         paused=job.is_held_back,
         pool=job.pool and masked(job.pool),
         uncollected=job.is_uncollected,
+        result=result(found),
+        result_blob=found.result_blob,
         handle=masked_value(job.handle),
         watch=_watch(job),
         kwargs=masked_kwargs(job.kwargs or {}),
@@ -144,6 +151,13 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
 def done(found: Dossier, calendar: Calendar) -> list[str]:
     """Return the existing partitions of a partition job, as the calendar of its app writes them."""
     return [span_text(calendar, span) for span in found.done]
+
+
+def result(found: Dossier) -> JSON:
+    """Return the result of the job, if it is in the ledger. Passwords in URLs are masked."""
+    if found.result is None or found.result.result is None:
+        return None
+    return masked_value(json.decode(found.result.result))
 
 
 def log(found: Dossier) -> tuple[str, ...]:

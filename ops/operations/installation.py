@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from sluice.actors.assembly import (
+    blobs,
     connect_broker,
     is_shared,
     ledger_address,
@@ -74,7 +75,7 @@ class Installation:
         settings = self._context.settings
         self._context.keep(tracing(settings))
         tell = self._context.keep(telling(settings, self.ledger))
-        return Client(self.ledger, tell, definitions, within=settings.traceparent)
+        return Client(self.ledger, tell, definitions, blobs=blobs(settings), within=settings.traceparent)
 
     @property
     def shares_a_broker(self) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
+from sluice.actors.results import read_result
 from sluice.broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -80,7 +81,7 @@ class Simulated:
         self._plain = Ledger(url, connections=1, steady=True, clock=lambda: self._as_of or agenda.now)
         self._plain.transact(empty)
         self._ledger = CrashingLedger(url, fate, agenda.clock)
-        work = ScriptedWork(lambda: self._installation.catalogue, doing, stores)
+        work = ScriptedWork(lambda: self._installation.catalogue, doing, stores, self._plain)
         self._installation = SimulatedInstallation(
             self._ledger,
             fate,
@@ -94,6 +95,7 @@ class Simulated:
             self._installation.hire(name)
         self._installation.plan_faults()
         self._upkeep = Upkeep(self._installation, self._plain, self._set_as_of)
+        self._blobs = stores.blobs
         self._asked = 0
         self._was_left = False
 
@@ -162,6 +164,12 @@ class Simulated:
 
     def state(self, app: str, key: str) -> str:
         return self._of(app, key)[-1].target
+
+    def result(self, app: str, key: str) -> JSON:
+        """Return the result of a job, as plain JSON. BadRequest if the job has not succeeded."""
+        name = JobName(app, self._of(app, key)[-1].key)
+        text = read_result(self._plain, self._blobs, name)
+        return None if text is None else msgspec.json.decode(text)
 
     def transitions(self, app: str, key: str) -> list[tuple[float, str]]:
         """Return the states that the job entered, each with the seconds since the beginning."""

@@ -4,15 +4,21 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from sluice.actors.executor.assignments import assign
+from sluice.actors.results import RunResults
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.output_blobs import with_stored_result
 from sluice.jobs.runners.resources import Stores
+from sluice.jobs.runners.results import returned
 from sluice.jobs.runners.saga_run import call
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.simulated import Doing, Took
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.work import Effort
@@ -25,11 +31,16 @@ class ScriptedWork:
     """Work as a test defines it. ``doing`` is by app, or for all apps."""
 
     def __init__(
-        self, catalogue: Callable[[], Catalogue], doing: Mapping[str, Doing] | Doing, stores: Stores
+        self,
+        catalogue: Callable[[], Catalogue],
+        doing: Mapping[str, Doing] | Doing,
+        stores: Stores,
+        ledger: Ledger,
     ) -> None:
         self._catalogue = catalogue
         self._doing = doing
         self._stores = stores
+        self._ledger = ledger
 
     def effort(self, claimed: ClaimedJob) -> Effort:
         try:
@@ -41,7 +52,7 @@ class ScriptedWork:
         if assignment.timeout_s is not None and took.seconds > assignment.timeout_s:
             late = Outcome(ending=Ending.TIMED_OUT, error=f"It took longer than {assignment.timeout_s:g} s.")
             return Effort(assignment.timeout_s, lambda: late)
-        return Effort(took.seconds, lambda: self._end(assignment, took))
+        return Effort(took.seconds, lambda: self._end(claimed, assignment, took))
 
     def seconds_of(self, claimed: ClaimedJob) -> float:
         """Return the seconds that each call of a step takes."""
@@ -54,13 +65,20 @@ class ScriptedWork:
             said = said(assignment)
         return said if isinstance(said, Took) else Took(float(said))
 
-    def _end(self, assignment: Assignment, took: Took) -> Outcome:
+    def _end(self, claimed: ClaimedJob, assignment: Assignment, took: Took) -> Outcome:
         if took.error is not None:
             return Outcome(ending=Ending.ERROR, error=took.error)
-        if not took.real:
-            return Outcome(ending=Ending.DONE)
-        runner = runner_for(assignment.app, self._stores)
-        return runner.run(assignment, stop=threading.Event(), report=_unheard, acknowledge=_unheard)
+        outcome = self._run(claimed, assignment) if took.real else returned(took.result)
+        return with_stored_result(outcome, assignment, self._stores.blobs)
+
+    def _run(self, claimed: ClaimedJob, assignment: Assignment) -> Outcome:
+        results = RunResults(self._ledger, self._catalogue, self._stores.blobs, claimed, assignment.ids)
+        return runner_for(assignment.app, self._stores).run(
+            replace(assignment, results=results),
+            stop=threading.Event(),
+            report=_unheard,
+            acknowledge=_unheard,
+        )
 
 
 class OpenSky:

@@ -174,7 +174,7 @@ def test_the_example_of_the_page_has_a_result(tmp_path: Path) -> None:
     source = tmp_path / "shop.py"
     source.write_text(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[0])
     outcome = run(str(source), "sales", "graz_20261120")
-    assert outcome.result == {"day": "2026-11-20", "orders": 12, "revenue": 480.0}
+    assert outcome.result == {"day": "2026-11-20", "shop": "graz", "orders": 12, "revenue": 480.0}
 
 
 def test_an_isolated_function_fails_by_its_result_like_any_other(pipeline_source: str) -> None:

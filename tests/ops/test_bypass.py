@@ -113,6 +113,7 @@ def test_with_json_stdout_has_nothing_but_the_document(here: Typist) -> None:
         "exit_code": 0,
         "error": None,
         "output": "20260101 in oslo\n",
+        "result": None,
         "output_blob": None,
         "stderr_blob": None,
         "log": "",

@@ -34,6 +34,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[int, str]]] = {
         "actors/executor/execution.py:Execution.__init__": (9, _COLLABORATORS),
         "actors/worker/heartbeat.py:Heartbeat.__init__": (9, _COLLABORATORS),
         "actors/worker/process.py:Process.__init__": (7, _COLLABORATORS),
+        "jobs/model/job.py:Job.__init__": (7, _COLLABORATORS),
         "jobs/sagas/engine.py:Pilot.__init__": (7, _COLLABORATORS),
         "ops/simulation/flights.py:FlightRun.__init__": (9, _COLLABORATORS),
         "ops/simulation/installation.py:SimulatedInstallation.__init__": (8, _COLLABORATORS),

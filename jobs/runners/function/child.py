@@ -8,11 +8,12 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 
 import msgspec
 
 from sluice.jobs.catalogue.sources.functions import resolve_function
-from sluice.jobs.errors import SluiceError
+from sluice.jobs.errors import BadRequest, SluiceError
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.runners.function.call import FunctionCall, account, perform
 from sluice.jobs.runners.function.child_protocol import (
@@ -22,6 +23,10 @@ from sluice.jobs.runners.function.child_protocol import (
     Event,
     FunctionEnded,
     LogLine,
+    ResultAnswer,
+    ResultsWanted,
+    ResultWanted,
+    read_at_start,
 )
 from sluice.jobs.runners.function.spark_session import missing_spark, perform_on_spark
 from sluice.jobs.runners.output import job_log, legible, log_line
@@ -29,17 +34,17 @@ from sluice.jobs.runners.run_outcome import failed
 
 
 def main() -> None:
-    errand_fd, events_fd = map(int, sys.argv[1:])
+    errand_fd, answers_fd, events_fd = map(int, sys.argv[1:])
     errand = _read(errand_fd)
     voice = _Voice(events_fd)
-    outcome = _run(errand, voice)
+    outcome = _run(errand, voice, _AskedResults(voice, errand_fd, answers_fd))
     result = msgspec.Raw((outcome.result_json or "null").encode())
     voice.say(FunctionEnded(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s, result))
     sys.exit(0 if outcome.ending is Ending.DONE else 1)
 
 
 def _read(errand_fd: int) -> Errand:
-    with open(errand_fd, "rb") as file:
+    with open(errand_fd, "rb", closefd=False) as file:
         return msgspec.json.decode(file.read(), type=Errand)
 
 
@@ -57,7 +62,34 @@ class _Voice:
             self._pipe.flush()
 
 
-def _run(errand: Errand, voice: _Voice) -> Outcome:
+class _AskedResults:
+    """Results that the worker reads for this process. Questions of several threads are answered one after another."""
+
+    def __init__(self, voice: _Voice, file_fd: int, answers_fd: int) -> None:
+        for descriptor in (file_fd, answers_fd):
+            os.set_inheritable(descriptor, False)  # noqa: FBT003  # Children of the function must not inherit it.
+        self._voice = voice
+        self._file_fd = file_fd
+        self._answers = open(answers_fd, "rb")  # noqa: SIM115  # It stays open until the end.
+        self._lock = threading.Lock()
+
+    def of(self, app: str, key: str | None, identifiers: Mapping[str, str]) -> str | None:
+        return self._ask(ResultWanted(app, key, identifiers))[""]
+
+    def needed(self, app: str) -> Mapping[str, str | None]:
+        return self._ask(ResultsWanted(app))
+
+    def _ask(self, question: ResultWanted | ResultsWanted) -> Mapping[str, str | None]:
+        with self._lock:
+            self._voice.say(question)
+            length = int(self._answers.readline())
+            answer = msgspec.json.decode(read_at_start(self._file_fd, length), type=ResultAnswer)
+        if answer.error is not None:
+            raise BadRequest(answer.error, advice=answer.advice)
+        return answer.results
+
+
+def _run(errand: Errand, voice: _Voice, results: _AskedResults) -> Outcome:
     cancelled = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: cancelled.set())
     try:
@@ -75,7 +107,7 @@ def _run(errand: Errand, voice: _Voice) -> Outcome:
         return failed(account(error))
     if errand.spark is None:
         _log_to_output()
-    job = _job(errand, voice, cancelled)
+    job = _job(errand, voice, cancelled, results)
     return (
         perform_on_spark(errand.spark, function, job)
         if errand.spark
@@ -111,7 +143,7 @@ def _log_to_output() -> None:
         root.setLevel(logging.INFO)
 
 
-def _job(errand: Errand, voice: _Voice, cancelled: threading.Event) -> Job:
+def _job(errand: Errand, voice: _Voice, cancelled: threading.Event, results: _AskedResults) -> Job:
     return Job(
         errand.claimed,
         report=lambda done, total: voice.say(ChildProgress(done, total)),
@@ -122,6 +154,7 @@ def _job(errand: Errand, voice: _Voice, cancelled: threading.Event) -> Job:
         ),
         cancelled=cancelled.is_set,
         acknowledge=(lambda partition: voice.say(Acknowledged(partition))) if errand.acknowledges else None,
+        results=results if errand.has_results else None,
     )
 
 

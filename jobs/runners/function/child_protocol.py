@@ -1,5 +1,8 @@
 """Messages between a worker and the child process of an isolated function: JSON, one event per line."""
 
+import os
+from collections.abc import Mapping
+
 from msgspec import Raw, Struct
 
 from sluice.jobs.model.job import Ending, RunContext
@@ -23,6 +26,7 @@ class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cwd: str | None
     python_path: str | None
     acknowledges: bool
+    has_results: bool = False
     spark: Spark | None = None
     retried: RetriedErrors = RetriedErrors()
 
@@ -43,6 +47,32 @@ class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True, tag="acknowl
     partition: str
 
 
+class ResultWanted(Struct, frozen=True, forbid_unknown_fields=True, tag="result wanted"):
+    """Question for the result of one job. The child waits for the answer."""
+
+    app: str
+    key: str | None
+    identifiers: Mapping[str, str]
+
+
+class ResultsWanted(Struct, frozen=True, forbid_unknown_fields=True, tag="results wanted"):
+    """Question for the results of all jobs of an app that the job needs. The child waits for the answer."""
+
+    app: str
+
+
+class ResultAnswer(Struct, frozen=True, forbid_unknown_fields=True):
+    """Answer to a question: the results as JSON, by key, or an error. The result of one job has an empty key.
+
+    The worker writes the answer into the file of the errand, from its beginning. Then it writes a line with the length
+    of the answer into the pipe for answers.
+    """
+
+    results: Mapping[str, str | None] = {}
+    error: str | None = None
+    advice: str = ""
+
+
 class FunctionEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"):
     """Last event. A process that exits without it has not reached the end of its function. ``result`` is null if the
     function returned none."""
@@ -54,4 +84,19 @@ class FunctionEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"
     result: Raw = Raw(b"null")
 
 
-Event = ChildProgress | LogLine | Acknowledged | FunctionEnded
+Event = ChildProgress | LogLine | Acknowledged | ResultWanted | ResultsWanted | FunctionEnded
+
+
+def write_at_start(descriptor: int, content: bytes) -> None:
+    """Write the whole content at the beginning of a file, whose position does not move."""
+    written = 0
+    while written < len(content):
+        written += os.pwrite(descriptor, content[written:], written)
+
+
+def read_at_start(descriptor: int, length: int) -> bytes:
+    """Read this many bytes from the beginning of a file, whose position does not move."""
+    content = bytearray()
+    while len(content) < length and (chunk := os.pread(descriptor, length - len(content), len(content))):
+        content += chunk
+    return bytes(content)

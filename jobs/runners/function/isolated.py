@@ -9,13 +9,15 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Report, Transaction
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Report, ResultSource, Transaction
 from sluice.jobs.runners.command.environment import function_environment
 from sluice.jobs.runners.function.child_protocol import (
     LINE_BYTES_MAX,
@@ -25,6 +27,10 @@ from sluice.jobs.runners.function.child_protocol import (
     Event,
     FunctionEnded,
     LogLine,
+    ResultAnswer,
+    ResultsWanted,
+    ResultWanted,
+    write_at_start,
 )
 from sluice.jobs.runners.function.spark_settings import for_run
 from sluice.jobs.runners.output import Tell, worker_log
@@ -38,6 +44,7 @@ from sluice.jobs.runners.stop_signal import Halt, Limits
 #: Seconds that a child may take to exit (exit hooks, its own threads) after its function has ended.
 LINGER_S = 5.0
 
+_CHILD = "sluice.jobs.runners.function.child"
 _EVENTS = msgspec.json.Decoder(Event)
 
 
@@ -66,7 +73,7 @@ class IsolateRunner:
                 f"{assignment.name.app} cannot be isolated: its function is not at the top of a module."
             )
         errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
-        ear = _Ear(limits, report, worker_log(assignment.name), acknowledge)
+        ear = _Ear(limits, report, worker_log(assignment.name), acknowledge, assignment.results)
         try:
             environment = function_environment(assignment, assignment.policy, os.environ)
             exit_ = _run_child(errand, environment, limits, ear, assignment, stores=self._stores)
@@ -83,6 +90,7 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
         cwd=assignment.policy.cwd,
         python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
         acknowledges=acknowledges,
+        has_results=assignment.results is not None,
         spark=assignment.app.spark and for_run(assignment.app.spark, assignment, assignment.policy.env),
         retried=assignment.policy.retried_errors,
     )
@@ -100,16 +108,18 @@ def _run_child(
     """Run the child. With ``-P`` and our own path it imports the same modules as the worker, in any working
     directory.
     """
-    with tempfile.TemporaryFile() as file:  # Unlike a pipe, it takes any size before a reader exists.
-        file.write(msgspec.json.encode(errand))
+    with tempfile.TemporaryFile() as file, ear.answering(file.fileno()) as answers_fd:
+        file.write(
+            msgspec.json.encode(errand)
+        )  # Unlike a pipe, the file takes any size before a reader exists.
         file.seek(0)
         command = ProcessCommand(
-            argv=(sys.executable, "-P", "-m", "sluice.jobs.runners.function.child", str(file.fileno())),
+            argv=(sys.executable, "-P", "-m", _CHILD, str(file.fileno()), str(answers_fd)),
             env={
                 **environment,
                 "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),
             },
-            inherit=(file.fileno(),),
+            inherit=(file.fileno(), answers_fd),
             allowance=assignment.policy.limits,
         )
         command = stores.sandbox.around(command, reads=_python(errand.function_path))
@@ -135,15 +145,35 @@ def _python(function_path: str) -> tuple[str, ...]:
 
 
 class _Ear:
-    """Reader of the child's events, line by line. ``ended`` is the child's last event."""
+    """Reader of the child's events, line by line, that answers its questions. ``ended`` is the child's last event."""
 
-    def __init__(self, limits: Limits, report: Report, tell: Tell, acknowledge: Acknowledge | None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        report: Report,
+        tell: Tell,
+        acknowledge: Acknowledge | None,
+        results: ResultSource | None = None,
+    ) -> None:
         self.ended: FunctionEnded | None = None
         self._limits = limits
         self._report = report
         self._tell = tell
         self._acknowledge = acknowledge
+        self._results = results
         self._begun = bytearray()
+
+    @contextmanager
+    def answering(self, file_fd: int) -> Iterator[int]:
+        """While the block lasts, answer questions in this file. Yield the end of the pipe that the child reads."""
+        read_fd, write_fd = os.pipe()
+        os.set_blocking(write_fd, False)
+        self._file_fd, self._answers_fd = file_fd, write_fd
+        try:
+            yield read_fd
+        finally:
+            os.close(read_fd)
+            os.close(write_fd)
 
     def hear(self, chunk: bytes) -> None:
         first, *others = chunk.split(b"\n")
@@ -168,9 +198,26 @@ class _Ear:
             case Acknowledged(partition=partition):
                 if self._acknowledge is not None:
                     self._acknowledge(partition)
+            case ResultWanted(app=app, key=key, identifiers=identifiers):
+                self._answer(lambda source: {"": source.of(app, key, identifiers)})
+            case ResultsWanted(app=app):
+                self._answer(lambda source: source.needed(app))
             case FunctionEnded():
                 self.ended = event
                 self._limits.linger(LINGER_S)
+
+    def _answer(self, read: Callable[[ResultSource], Mapping[str, str | None]]) -> None:
+        """Answer a question. Code that asks without reading the answers fills the pipe, and gets no more of them."""
+        if self._results is None:
+            return
+        try:
+            answer = ResultAnswer(results=read(self._results))
+        except SluiceError as error:
+            answer = ResultAnswer(error=error.what, advice=error.advice)
+        content = msgspec.json.encode(answer)
+        write_at_start(self._file_fd, content)
+        with suppress(BlockingIOError):
+            os.write(self._answers_fd, b"%d\n" % len(content))
 
 
 def _outcome(exit_: Exit, ended: FunctionEnded | None, assignment: Assignment) -> Outcome:

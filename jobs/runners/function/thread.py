@@ -97,6 +97,7 @@ def _job(
         cancelled=lambda: limits.reached() is not None,
         transaction=transaction and partial(transaction, output.text),
         acknowledge=acknowledge,
+        results=assignment.results,
     )
 
 

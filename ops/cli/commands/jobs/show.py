@@ -19,7 +19,7 @@ from sluice.ops.cli.flight_page import facts, steps
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
-from sluice.ops.documents.job_document import done, removed
+from sluice.ops.documents.job_document import done, removed, result
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_answers import calendar_of, document_of
 from sluice.ops.operations.job_records import dossier_of
@@ -28,6 +28,8 @@ from sluice.ops.text import command, first_line, moment, precise, span
 
 #: Maximum number of submissions named that request the job. The latest are named.
 SUBMISSIONS_MAX = 5
+#: Characters of a result that are shown: two or three lines of a terminal.
+RESULT_CHARS_MAX = 200
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +86,7 @@ def _facts(found: Dossier) -> Iterator[str]:
         yield f"work IDs {short_text_of(tuple(ids_of(job.work_ids)))}"
     if job.kwargs:
         yield f"kwargs {msgspec.json.encode(masked_kwargs(job.kwargs)).decode()}"
+    yield from _result(found)
     if found.rounds and (code := found.rounds[-1].code):
         yield f"last run by code {code}"
     if job.handle is not None:
@@ -99,6 +102,15 @@ def _facts(found: Dossier) -> Iterator[str]:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)
         yield f"requested by {', '.join(named)}{f' and {more} earlier' if more else ''}"
+
+
+def _result(found: Dossier) -> Iterator[str]:
+    if found.result and found.result.result is not None:
+        text = msgspec.json.encode(result(found)).decode()
+        cut = f" … of {len(text)} characters; --json has all" if len(text) > RESULT_CHARS_MAX else ""
+        yield f"result {text[:RESULT_CHARS_MAX]}{cut}"
+    if found.result_blob is not None:
+        yield f"result in blob {found.result_blob}"
 
 
 def _collecting(job: JobRow) -> Iterator[str]:

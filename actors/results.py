@@ -1,0 +1,119 @@
+"""Results of jobs, read from the ledger and the blob store: for clients, and for running jobs."""
+
+from collections.abc import Callable, Mapping
+
+from sluice.jobs.blobs import BlobStore
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ledger.reads import results
+from sluice.ledger.reads.results import StoredResult
+from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
+
+
+class NoResult(BadRequest):
+    """Raised if a job has no result, because it has not succeeded, or because the result is not available any more."""
+
+
+def read_result(ledger: Ledger, blobs: BlobStore | None, name: JobName) -> str | None:
+    """Return the result of a job as JSON, or None if its function returned None.
+
+    NoResult if the job has not succeeded, or if its result was removed or lost. BlobsUnavailable if the blob store does
+    not return it.
+    """
+    found = ledger.transact(lambda tx: results.result(tx, name))
+    if found is None:
+        raise NoResult(
+            f"There is no job {name}, so it has no result.", advice="Write the key as `sluice ls` shows it."
+        )
+    return _text(found, blobs)
+
+
+def _text(found: StoredResult, blobs: BlobStore | None) -> str | None:
+    if reason := _missing(found):
+        raise NoResult(f"{found.name} has no result: {reason}.")
+    if found.result_blob is None:
+        return found.result
+    if blobs is None:
+        raise NoResult(
+            f"The result of {found.name} is in the blob store, which this client does not have.",
+            advice="Use `sluice.actors.connect`, which opens it.",
+        )
+    return b"".join(blobs.read(found.result_blob)).decode()
+
+
+def _missing(found: StoredResult) -> str | None:
+    """Return why the job has no result, or None if it has one, or has returned None."""
+    if found.state is not State.SUCCEEDED:
+        return f"it is {found.state}"
+    if found.is_removed:
+        return "its history was removed because of its age"
+    if found.is_pending and found.has_worker:
+        return "it committed its success, and its function has not returned yet"
+    if found.is_pending:
+        return "its worker died between the commit of its success and the end of its function"
+    return None
+
+
+class RunResults:
+    """Results of other jobs, for one running job with these identifiers. Each call reads the ledger once."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalogue: Callable[[], Catalogue],
+        blobs: BlobStore,
+        job: ClaimedJob,
+        ids: Mapping[str, Value],
+    ) -> None:
+        self._ledger = ledger
+        self._catalogue = catalogue
+        self._blobs = blobs
+        self._job = job
+        self._ids = ids
+
+    def of(self, app: str, key: str | None, identifiers: Mapping[str, str]) -> str | None:
+        """Return the result of any job as JSON. Identifiers that are not given are those of the running job."""
+        found = self._catalogue().app(app)
+        name = JobName(app, _key(found, key, identifiers, self._ids))
+        return read_result(self._ledger, self._blobs, name)
+
+    def needed(self, app: str) -> Mapping[str, str | None]:
+        """Return the results of all jobs of an app that the running job needs, by key."""
+        self._catalogue().app(app)
+        found = self._ledger.transact(lambda tx: results.results_of_needed(tx, self._job.id, app))
+        return {each.key: _text(each, self._blobs) for each in found}
+
+
+def _key(app: App, key: str | None, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> str:
+    """Return the canonical key. BadRequest if it, or the identifiers, do not fit the app."""
+    if key is None:
+        return _key_of_identifiers(app, identifiers, own)
+    if identifiers:
+        raise BadRequest(f"The key {key!r} of {app.name} has all identifiers; leave them out.")
+    if app.partitioning:
+        return key_of(app, read_key(app, key))
+    return app.write_key(app.read_key(key)) if app.is_keyed_by_template else key
+
+
+def _key_of_identifiers(app: App, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> str:
+    if not app.is_keyed_by_template:
+        raise BadRequest(f"{app.name} is not keyed by template.", advice="Pass the key of the job.")
+    names = app.template.names
+    if unknown := [name for name in identifiers if name not in names]:
+        raise BadRequest(f"{app.name} has no identifier {', '.join(unknown)}; it has {', '.join(names)}.")
+    if missing := [name for name in names if name not in {*identifiers, *own}]:
+        raise BadRequest(f"The result of a job of {app.name} needs its identifiers {', '.join(missing)}.")
+    return app.write_key({name: _value(app, name, identifiers, own) for name in names})
+
+
+def _value(app: App, name: str, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> Value:
+    try:
+        return app.read_value(name, identifiers[name] if name in identifiers else str(own[name]))
+    except ValueError as error:
+        raise BadRequest(f"No job of {app.name} has this identifier: {error}.") from None
