@@ -5,15 +5,16 @@ tick. So the broker may be down, and the caller need not repeat anything.
 """
 
 import logging
-import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
 from datetime import UTC, datetime
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 from uuid import uuid4
 
-from msgspec import json
+from msgspec import Struct, json
 
 from sluice.actors.dispatch import announce, tell
+from sluice.actors.end_listener import EndListener
 from sluice.actors.planner.admission import sound
 from sluice.actors.planner.landed_partitions import land
 from sluice.actors.planner.pauses import go_on, hold_apps_back, hold_back, let_apps_go
@@ -25,18 +26,20 @@ from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.errors import BadRequest, Unreachable
+from sluice.jobs.errors import BadRequest, JobFailed, Unreachable
 from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.model.history import JobReport, log_of, record_of
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.results import Returning, decoded, result_type
+from sluice.jobs.model.results import JobRequest, Returning, decoded, result_type
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
+from sluice.jobs.states import TERMINAL, State
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import Condition
 from sluice.jobs.text.paging import Order
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle import awaited_ends, submissions
+from sluice.ledger.lifecycle.awaited_ends import Awaited, Progress
 from sluice.ledger.reads import job_details, job_lists, results, submission_progress
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.sagas import abortion
@@ -45,9 +48,6 @@ from sluice.ledger.sagas.events import EventOutcome, EventRequest
 _LOG = logging.getLogger("sluice.client")
 
 R = TypeVar("R")
-
-#: Seconds between two status checks of a waiting client.
-LOOK_EVERY_S = 0.2
 
 
 class Client:
@@ -72,15 +72,34 @@ class Client:
         self._definitions = definitions
         self._blobs = blobs
         self._within = within
+        self._ends = EndListener(ledger)
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
         """Return a client that also calls ``also`` in the transaction of each operation (``Ledger.beside``)."""
-        return Client(self._ledger.beside(also), self._publish, self._definitions, blobs=self._blobs)
+        twin = Client(self._ledger.beside(also), self._publish, self._definitions, blobs=self._blobs)
+        twin._ends = self._ends
+        return twin
 
-    def submit(self, submission: Submission) -> str:
-        """Submit, and return the id. The same submission again under one id changes nothing, unless it was refused:
-        then it is planned again. Conflict if the id belongs to a submission that asks for something else."""
-        return self.submit_many([submission])[0]
+    def close(self) -> None:
+        """Close the connection of calls that wait. They are cancelled."""
+        self._ends.close()
+
+    @overload
+    def submit(self, wanted: JobRequest[R]) -> "Handle[R]": ...
+
+    @overload
+    def submit(self, wanted: Submission) -> str: ...
+
+    def submit(self, wanted: Any) -> Any:
+        """Submit, and return the id of the submission, or a handle of the one job of a ``JobRequest``.
+
+        The same submission again under one id changes nothing, unless it was refused: then it is planned again.
+        Conflict if the id belongs to a submission that asks for something else.
+        """
+        if not isinstance(wanted, JobRequest):
+            return self.submit_many([wanted])[0]
+        submission = Submission(app=wanted.app, key=wanted.key, kwargs=wanted.kwargs)
+        return Handle(self, self.submit_many([submission])[0], wanted)
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
         """Submit all of them or none, and return their ids. BadRequest for values that no planner would accept,
@@ -255,10 +274,12 @@ class Client:
         shows it.
         """
         name = JobName(app if isinstance(app, str) else app.name, key)
+        return self.read_result(name, None if isinstance(app, str) else result_type(app.function))
+
+    def read_result(self, name: JobName, decode: Any = None) -> Any:
+        """Return the result of a job, decoded as a ``JobRequest`` does it."""
         text = read_result(self._ledger, self._blobs, name)
-        if text is None:
-            return None
-        return decoded(text, None if isinstance(app, str) else result_type(app.function), name)
+        return None if text is None else decoded(text, decode, name)
 
     def jobs(
         self,
@@ -281,17 +302,39 @@ class Client:
     def wait(
         self, submission: str, *, timeout_s: float | None = None
     ) -> submission_progress.SubmissionStatus:
-        """Wait until a submission has ended, and return its status. TimeoutError after ``timeout_s``."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while True:
-            status = self.status(submission)
-            if status is None:
-                raise BadRequest(f"There is no submission {submission}.")
-            if status.state not in (SubmissionState.RECEIVED, SubmissionState.ACTIVE):
-                return status
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"Submission {submission} is still {status.state}.")
-            time.sleep(LOOK_EVERY_S)
+        """Wait until a submission has ended, and return its status. TimeoutError after ``timeout_s``.
+
+        The transaction that ends it wakes the call. Calls in many threads share one connection.
+        """
+        self._ended(Awaited(submission, of_job=False), timeout_s)
+        return self._status(submission)
+
+    def end_of(self, awaited: Awaited) -> Future[Progress]:
+        """Return a future of the end of a submission or of its job. Cancel it to stop waiting."""
+        return self._ends.wait(awaited)
+
+    def progress(self, awaited: Awaited) -> Progress:
+        """Return the present state of a submission, or of its job. BadRequest if it does not exist."""
+        progress = self._ledger.transact(lambda tx: awaited_ends.read(tx, [awaited]))[0]
+        if progress.number is None:
+            raise BadRequest(f"There is no submission {awaited.submission}.")
+        return progress
+
+    def _ended(self, awaited: Awaited, timeout_s: float | None) -> Progress:
+        future = self.end_of(awaited)
+        try:
+            return future.result(timeout_s)
+        except TimeoutError:
+            state = self._status(awaited.submission).state
+            raise TimeoutError(f"Submission {awaited.submission} is still {state}.") from None
+        finally:
+            future.cancel()
+
+    def _status(self, submission: str) -> submission_progress.SubmissionStatus:
+        status = self.status(submission)
+        if status is None:
+            raise BadRequest(f"There is no submission {submission}.")
+        return status
 
     def _cancel(self, cancel: Callable[[Tx], list[int] | None]) -> list[int] | None:
         """Return the ended jobs. Their children are notified, and other jobs of their pools may start."""
@@ -312,6 +355,66 @@ class Client:
             self._publish([*messages])
         except Unreachable as error:
             _LOG.warning("the broker was not notified, the groomer will do it: %s", error)
+
+
+class HandleStatus(Struct, frozen=True, kw_only=True):
+    """Present state of a submitted job. ``state`` is None until it is planned. ``error`` is the error of its last
+    round, or the reason why the submission was refused."""
+
+    submission: SubmissionState
+    state: State | None
+    error: str | None
+
+
+def status_of(progress: Progress) -> HandleStatus:
+    """Return the state of the job that a submission names."""
+    if progress.state is None:
+        raise AssertionError("the submission exists")
+    return HandleStatus(
+        submission=progress.state, state=progress.job, error=progress.error or progress.reason
+    )
+
+
+class Handle(Generic[R]):
+    """One submitted job. ``id`` is the id of its submission."""
+
+    def __init__(self, client: Client, id: str, request: JobRequest[R]) -> None:
+        self.id = id
+        self.app = request.app
+        self.key = request.key
+        self._client = client
+        self._request = request
+        self.awaited = Awaited(id, of_job=True)
+
+    def __repr__(self) -> str:
+        return f"<handle of {self.app}/{self.key}>"
+
+    def wait(self, timeout: float | None = None) -> HandleStatus:
+        """Wait until the job has ended, and return its status. TimeoutError after ``timeout`` seconds."""
+        return status_of(self._client._ended(self.awaited, timeout))
+
+    def result(self, timeout: float | None = None) -> R:
+        """Wait until the job has ended, and return its result. JobFailed if it has not succeeded. TimeoutError after
+        ``timeout`` seconds."""
+        return self.result_of(self._client._ended(self.awaited, timeout))
+
+    def result_of(self, progress: Progress) -> R:
+        """Return the result of the job, which has ended. JobFailed if it has not succeeded."""
+        if progress.name is None or progress.job is not State.SUCCEEDED:
+            status = status_of(progress)
+            # A job may go on for other submissions when this one is cancelled.
+            state = status.state if status.state in TERMINAL else status.submission
+            raise JobFailed(self.app, self.key, str(state), status.error)
+        result: R = self._client.read_result(progress.name, self._request.decode)
+        return result
+
+    def cancel(self) -> None:
+        """Cancel the submission, and the job unless other submissions request it. BadRequest if it has ended."""
+        self._client.cancel(self.id)
+
+    def status(self) -> HandleStatus:
+        """Return the present state of the job."""
+        return status_of(self._client.progress(self.awaited))
 
 
 def _no_submission(kind: str, id_: str) -> BadRequest:

@@ -1,7 +1,7 @@
 """Entry point for users' own programs: ``with connect() as client``."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from sluice.actors.assembly import blobs, open_ledger, telling, tracing
 from sluice.actors.client import Client
@@ -24,4 +24,6 @@ def connect(
     definitions = Definitions(settings) if settings.apps else None
     with tracing(settings), open_ledger(settings) as ledger, telling(settings, ledger) as tell:
         current = (lambda: definitions.current) if definitions else None
-        yield Client(ledger, tell, current, blobs=blobs(settings), within=settings.traceparent)
+        client = Client(ledger, tell, current, blobs=blobs(settings), within=settings.traceparent)
+        with closing(client):
+            yield client

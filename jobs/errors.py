@@ -6,6 +6,7 @@
     │   ├── UnknownApp
     │   ├── BadKey
     │   └── Conflict       the id of a submission belongs to a different submission
+    ├── JobFailed           a job whose result was requested has ended without success
     ├── BadSetting          a variable or option has a wrong value
     ├── BadMessage          a message that cannot be read; it goes to the dead-letter queue
     ├── Unreachable         the ledger or the broker does not answer; a retry may help
@@ -77,6 +78,23 @@ class BadKey(BadRequest):
 
 class Conflict(BadRequest):
     """Raised if the id of a submission belongs to a submission with different content."""
+
+
+class JobFailed(SluiceError):
+    """Raised if the job that a caller waits for has ended without success.
+
+    ``state`` is the state of the job, or of its submission if the job was not planned: ``refused`` or ``cancelled``.
+    ``error`` is the error of the last round, or the reason of the refusal.
+    """
+
+    exit_code = 1
+
+    def __init__(self, app: str, key: str, state: str, error: str | None) -> None:
+        super().__init__(f"{app}/{key} is {state}" + (f": {error}" if error else "."))
+        self.app = app
+        self.key = key
+        self.state = state
+        self.error = error
 
 
 class BadSetting(SluiceError):

@@ -13,22 +13,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sluice.actors.client import Client
+    from sluice.actors.async_client import AsyncClient
+    from sluice.actors.client import Client, Handle
     from sluice.jobs import retry
     from sluice.jobs.api.decorators import app, saga, schedule
     from sluice.jobs.api.definition import any_of, each
+    from sluice.jobs.errors import JobFailed
     from sluice.jobs.model.external_work import ManagesJobs, Status
     from sluice.jobs.model.job import Job
+    from sluice.jobs.model.results import JobRequest
     from sluice.jobs.model.submission import Submission
     from sluice.jobs.sagas.answers import Fatal, Rerun, Retry, Stop, Success, Wait
     from sluice.jobs.sagas.flight import Flight
     from sluice.jobs.sagas.step import Step
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "Fatal",
     "Flight",
+    "Handle",
     "Job",
+    "JobFailed",
+    "JobRequest",
     "ManagesJobs",
     "Rerun",
     "Retry",
@@ -51,10 +58,14 @@ _DEFINITION = "sluice.jobs.api.definition"
 _ANSWERS = "sluice.jobs.sagas.answers"
 #: Module of each name.
 _MODULES = {
+    "AsyncClient": "sluice.actors.async_client",
     "Client": "sluice.actors.client",
     "Fatal": _ANSWERS,
     "Flight": "sluice.jobs.sagas.flight",
+    "Handle": "sluice.actors.client",
     "Job": "sluice.jobs.model.job",
+    "JobFailed": "sluice.jobs.errors",
+    "JobRequest": "sluice.jobs.model.results",
     "ManagesJobs": "sluice.jobs.model.external_work",
     "Rerun": _ANSWERS,
     "Retry": _ANSWERS,

@@ -24,7 +24,7 @@ SLOW = {
     "sqlite3",
     "yaml",
 }
-FOR_DEFINITIONS = sorted({*sluice.__all__} - {"Client"})
+FOR_DEFINITIONS = sorted({*sluice.__all__} - {"AsyncClient", "Client", "Handle"})
 
 
 def _printed(code: str) -> str:

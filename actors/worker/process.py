@@ -144,6 +144,7 @@ class Process:
         self._observers.close()
         self._attempts.close()
         self._lifeline.end()
+        self.client.close()
         self._kept.close()
 
     def _begin(self, coroutines: int) -> None:

@@ -1,4 +1,5 @@
-"""Messages between processes that share a ledger and no broker, by Postgres's NOTIFY.
+"""Notifications by Postgres's NOTIFY: messages between processes that share a ledger and no broker, and ends of
+submissions for clients that wait for them.
 
 A listener receives the messages that are sent after it began to listen. A message that is sent while no process listens
 is lost. So a message may only make something happen sooner.
@@ -19,7 +20,13 @@ from sluice.ledger.database.conninfo import complete
 #: Longest payload of a NOTIFY in bytes, a limit of Postgres.
 LONGEST = 7_999
 
-_SAY = "SELECT pg_notify('sluice', %(word)s)"
+#: Channel of the messages.
+MESSAGES = "sluice"
+#: Channel of the ends. A payload is the number of a submission. Channels belong to the database, so a listener also
+#: receives the numbers of another ledger in the same database.
+ENDS = "sluice_ends"
+
+_SAY = f"SELECT pg_notify('{MESSAGES}', %(word)s)"
 
 
 def notify(tx: Tx, word: str) -> None:
@@ -28,24 +35,25 @@ def notify(tx: Tx, word: str) -> None:
 
 
 class Listening:
-    """Connection that receives messages."""
+    """Connection that receives notifications."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._server = connection.pgconn
 
-    def words(self, interrupter: socket) -> list[str]:
-        """Wait until a message has arrived or the interrupter is readable; return the messages since the last call."""
-        select([self._server.socket, interrupter.fileno()], [], [])
+    def words(self, interrupter: socket, within_s: float | None = None) -> list[str]:
+        """Wait until a notification has arrived, the interrupter is readable, or the time is over. Return the payloads
+        since the last call."""
+        select([self._server.socket, interrupter.fileno()], [], [], within_s)
         self._server.consume_input()
         return [word.extra.decode() for word in iter(self._server.notifies, None)]
 
 
 @contextmanager
-def listening(url: str) -> Iterator[Listening]:
-    """Open a connection that listens. Raise Unreachable if it cannot be made, or when it breaks."""
+def listening(url: str, channel: str = MESSAGES) -> Iterator[Listening]:
+    """Open a connection that listens to a channel. Raise Unreachable if it cannot be made, or when it breaks."""
     try:
         with psycopg.connect(complete(url), autocommit=True) as connection:
-            connection.execute("LISTEN sluice")
+            connection.execute(f"LISTEN {channel}".encode())
             yield Listening(connection)
     except psycopg.OperationalError as error:
         raise Unreachable(

@@ -25,6 +25,7 @@ from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.driver import Row
+from sluice.ledger.database.notify import ENDS
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.job_graph.demand import UNWANTED, WAKING, WATCHING
 from sluice.ledger.job_graph.dependencies import add_to_outbox
@@ -40,6 +41,9 @@ _STOPPABLE = sql_list(*sorted(STOPPABLE))
 #: States that do not make a submission fail. A submission that requested a split job also requests its halves.
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
+#: SQL in a RETURNING clause that notifies the clients that wait for the submission. NOTIFY makes commits wait for each
+#: other, so there is none unless a client waits (``lifecycle.awaited_ends``).
+_NOTIFIED = f"CASE WHEN submission.awaited THEN pg_notify('{ENDS}', submission.number::text)::text END"
 _GIVEN = """
 unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], %(push)s::bool[], %(reason)s::text[],
        %(message)s::text[]) WITH ORDINALITY AS new (id, app, state, request, push, reason, message, nth)
@@ -108,7 +112,7 @@ UPDATE submission SET
                  WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
                  ELSE '{SubmissionState.SUCCEEDED}' END
 FROM looked WHERE submission.number = looked.number
-RETURNING submission.number, submission.state
+RETURNING submission.number, submission.state, {_NOTIFIED}
 """
 _WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
 #: Query for submissions that the groomer settles, because their blocking job has ended or is missing.
@@ -139,7 +143,7 @@ WHERE submission.state NOT IN ('{SubmissionState.RECEIVED}', '{SubmissionState.A
 _CANCEL = f"""
 UPDATE submission SET state = '{SubmissionState.CANCELLED}', ended_at = {NOW}
 WHERE id = %(id)s AND state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
-RETURNING number
+RETURNING number, {_NOTIFIED}
 """
 # The request stays, so the submission is planned again for the jobs that have not succeeded. A saga and the submission
 # that compensates it are never open at the same time.
@@ -263,7 +267,7 @@ def record_unchanged(tx: Tx, number: int, reason: str) -> None:
 def settle(tx: Tx, numbers: list[int]) -> None:
     """End the submissions that have nothing left to wait for. Give the others a new blocking job."""
     settled = tx.rows(_SETTLE, numbers=sorted(numbers)) if numbers else []
-    compensate(tx, [number for number, state in settled if state == SubmissionState.FAILED])
+    compensate(tx, [number for number, state, _ in settled if state == SubmissionState.FAILED])
 
 
 def compensate(tx: Tx, ended: list[int]) -> None:
@@ -391,11 +395,12 @@ _REFUSE = f"""
 UPDATE submission SET reason = %(reason)s, ended_at = {NOW},
     state = CASE WHEN planned_at IS NULL THEN '{SubmissionState.REFUSED}' ELSE '{SubmissionState.FAILED}' END
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
-RETURNING id, app, reason
+RETURNING id, app, reason, {_NOTIFIED}
 """
 _CANCEL_UNPLANNED = f"""
 UPDATE submission SET state = '{SubmissionState.CANCELLED}', reason = %(reason)s, ended_at = {NOW}
 WHERE number = %(number)s AND state = '{SubmissionState.RECEIVED}'
+RETURNING {_NOTIFIED}
 """
 
 
@@ -466,7 +471,7 @@ def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = 
 def refuse(tx: Tx, number: int, reason: str) -> None:
     """Refuse a submission and keep it with its reason. No job of it will run, and its id may be used again. The refusal
     is counted and logged. A submission that was planned before becomes ``failed`` again."""
-    requests.note(tx, [Refusal(*row) for row in tx.rows(_REFUSE, number=number, reason=reason)])
+    requests.note(tx, [Refusal(*row[:3]) for row in tx.rows(_REFUSE, number=number, reason=reason)])
 
 
 def delay(tx: Tx, number: int, *, job: int | None, reason: str, within_s: float) -> None:

@@ -75,6 +75,7 @@ submission = Table(
     _moment("paused_at", comment="jobs that only paused submissions request are not started"),
     _moment("ended_at"),
     Column("message", Text, comment="id of the message that submitted it, if any"),
+    _flag("awaited", "a client waits for its end, which is notified"),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
     Index(
         "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")

@@ -75,7 +75,8 @@ class Installation:
         settings = self._context.settings
         self._context.keep(tracing(settings))
         tell = self._context.keep(telling(settings, self.ledger))
-        return Client(self.ledger, tell, definitions, blobs=blobs(settings), within=settings.traceparent)
+        client = Client(self.ledger, tell, definitions, blobs=blobs(settings), within=settings.traceparent)
+        return self._context.keep(closing(client))
 
     @property
     def shares_a_broker(self) -> bool:

@@ -1,0 +1,107 @@
+"""Clients that wait for the end of a submission, or of the one job that it names.
+
+A client marks the submission as ``awaited`` and reads its state in a later statement. Every transaction that settles or
+ends an awaited submission notifies the listeners (``lifecycle.submissions``). So either the client reads the end, or
+the transaction that ends the submission finds the mark. If no client waits, there is no NOTIFY.
+
+A mark locks the row for a moment. Planners skip locked submissions, and would leave it to the groomer's next tick. So a
+submission that has just been received is not marked yet (``PLANNED_WITHIN_S``); the client reads it again until it is
+planned. If the row is locked itself, the mark is skipped, because a large plan may hold the lock for long.
+
+The job that a submission names is usually its blocking job, so the submission is settled when the job ends. If another
+job of the submission is its blocking job, the end of the named job is found by the client's next regular check.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import RequestReason
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.states import TERMINAL, State
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
+
+_OPEN = (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
+
+#: Seconds within which a new submission is usually planned: 1, a tick of the groomer.
+PLANNED_WITHIN_S = 1.0
+
+_MARK = f"""
+WITH held AS MATERIALIZED (
+    SELECT number FROM submission
+    WHERE id = ANY(%(ids)s) AND NOT awaited AND (state = '{SubmissionState.ACTIVE}' OR
+        state = '{SubmissionState.RECEIVED}' AND received_at < {NOW} - make_interval(secs => {PLANNED_WITHIN_S}))
+    ORDER BY number FOR UPDATE SKIP LOCKED
+)
+UPDATE submission SET awaited = true FROM held WHERE submission.number = held.number
+"""
+_READ = f"""
+SELECT submission.number, submission.state, submission.awaited, submission.reason, job.app, job.key, job.state AS job,
+       round.error,
+       coalesce(round.result_pending, false) AND EXISTS (
+           SELECT 1 FROM worker
+           WHERE worker.id = round.worker AND worker.left_at IS NULL AND worker.lease_until > {NOW}) AS is_pending
+FROM unnest(%(ids)s::text[], %(of_jobs)s::bool[]) WITH ORDINALITY AS given (id, of_job, nth)
+     LEFT JOIN submission USING (id)
+     LEFT JOIN LATERAL (
+         SELECT job.* FROM submission_job JOIN job ON job.id = submission_job.job
+         WHERE given.of_job AND submission_job.submission = submission.number
+           AND submission_job.request_reason = {RequestReason.ASKED:d}
+         LIMIT 1) job ON true
+     LEFT JOIN round ON round.job = job.id AND round.claim = job.claim
+ORDER BY nth
+"""
+
+
+class Awaited(NamedTuple):
+    """Submission that a client waits for. If ``of_job``, the client waits for the one job that it names."""
+
+    submission: str
+    of_job: bool
+
+
+class Progress(Struct, frozen=True):
+    """Present state of an awaited submission, and of the job that it names, if the client waits for that.
+
+    ``number`` is None if the submission does not exist. ``error`` is that of the job's last round. ``is_pending``: the
+    job's function has yet to return, although its success is committed.
+    """
+
+    number: int | None
+    state: SubmissionState | None
+    awaited: bool | None
+    reason: str | None
+    app: str | None
+    key: str | None
+    job: State | None
+    error: str | None
+    is_pending: bool
+
+    @property
+    def name(self) -> JobName | None:
+        """Name of the job, or None if it is not planned."""
+        return None if self.app is None or self.key is None else JobName(self.app, self.key)
+
+    @property
+    def is_over(self) -> bool:
+        """True if the submission has ended, or the job that it names.
+
+        A submission that is not planned may name a job of an earlier submission. Its plan decides whether that job runs
+        again.
+        """
+        if self.is_pending:
+            return False
+        return self.state not in _OPEN or (self.state is SubmissionState.ACTIVE and self.job in TERMINAL)
+
+
+def mark(tx: Tx, ids: Sequence[str]) -> None:
+    """Mark the open submissions among these as awaited, unless they are locked or have just been received."""
+    tx.write(_MARK, ids=[*ids])
+
+
+def read(tx: Tx, awaited: Sequence[Awaited]) -> list[Progress]:
+    """Return the present states, in this order."""
+    return tx.structs(Progress, _READ, **arrays(awaited, "ids", "of_jobs"))
