@@ -17,12 +17,13 @@ Invariants:
     worker/     the process that runs the handlers: startup, queues, heartbeat, definitions, logs
     settings/   sources and values of settings, checks of transport security
     telemetry/  counters, traces, lineage
-    client      for programs: submit, query, wait, cancel; ``tasks`` is its task API
+    client      for programs: submit, query, wait, cancel; ``tasks`` is its task API, ``async_client`` is for asyncio
+    results     results of jobs, for clients and running jobs
 
 Modules with side effects: ``executor.execution`` runs users' code between the executor's two transactions, and
 ``executor.batches`` holds the jobs that a thread has claimed together. ``worker.heartbeat`` renews the lease,
 ``scheduler.leader`` sends the ticks, and ``worker.definitions`` reloads changed definitions. ``worker.process``
-combines them, and ``worker.command`` starts processes.
+combines them, and ``worker.command`` starts processes. ``end_listener`` is the thread of a client for calls that wait.
 
 Must not depend on: SQL, dramatiq, the way anything is displayed.
 """

@@ -91,7 +91,7 @@ class EndListener:
                 self._wakes.settimeout(0)
                 self._thread = Thread(target=self._live, name="end listener", daemon=True)
                 self._thread.start()
-        self._wake()
+            self._wake()
         return wait.future
 
     def close(self) -> None:
