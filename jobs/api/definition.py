@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sluice.jobs.api.signature import Each, Signature, read_signature
 from sluice.jobs.keys.identifiers import number_of_day
 from sluice.jobs.model.dependency import When
-from sluice.jobs.model.job_request import JobRequest
+from sluice.jobs.model.results import JobRequest, result_type
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -76,7 +76,8 @@ class Definition(Generic[P, R]):
 
     def __init__(self, function: Callable[..., Any], name: str, options: Mapping[str, object]) -> None:
         update_wrapper(cast("Callable[..., Any]", self), function)
-        self.function = function
+        #: For an ``async def`` too, ``R`` is the type of the awaited value.
+        self.function: Callable[..., R] = function
         self.name = name
         self.options = options
 
@@ -100,7 +101,7 @@ class Definition(Generic[P, R]):
             app=self.name,
             key=_delimiter(self.options).join(_text(given[name]) for name in names),
             kwargs={name: to_builtins(value) for name, value in given.items() if name not in names},
-            returns=signature.returns,
+            decode=result_type(self.function),
         )
 
     def all(self, *identifiers: str) -> AppDependency:
@@ -127,7 +128,8 @@ class AppFunction(Definition[P, R], Generic[P, R, Q, S]):
     """
 
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> S:
-        returned: S = self.function(*args, **kwargs)
+        function: Callable[..., Any] = self.function
+        returned: S = function(*args, **kwargs)
         return returned
 
 

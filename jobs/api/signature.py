@@ -9,12 +9,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal, NewType, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NewType, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.annotations import evaluated
 from sluice.jobs.model.job import Job
 from sluice.jobs.model.submission import JSON
 
@@ -94,14 +95,12 @@ class Parameter(Struct, frozen=True, kw_only=True):
 class Signature(Struct, frozen=True, kw_only=True):
     """Parameters of a job's function. ``job`` are the names of the parameters that receive the job.
 
-    ``takes_rest`` is True if the function accepts any further argument by name. ``returns`` is the annotated type of
-    its result; Any if it has none.
+    ``takes_rest`` is True if the function accepts any further argument by name.
     """
 
     parameters: tuple[Parameter, ...]
     job: frozenset[str]
     takes_rest: bool
-    returns: Any = Any
 
     def named(self, name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments of a call by name. The job is not among them. Raises TypeError if they do not fit."""
@@ -129,14 +128,12 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     except (TypeError, ValueError):
         return Signature(parameters=(), job=frozenset(), takes_rest=True)
     found = signature.parameters.values()
-    annotations = {it.name: _annotation(function, it.annotation) for it in found}
-    returns = _annotation(function, signature.return_annotation)
+    annotations = {it.name: evaluated(function, it.annotation) for it in found}
     job = frozenset(name for name, annotation in annotations.items() if name == "job" or _is_job(annotation))
     return Signature(
         parameters=tuple(_parameters(found, annotations, job)),
         job=job,
         takes_rest=any(it.kind is _Raw.VAR_KEYWORD for it in found),
-        returns=Any if isinstance(returns, str) or returns is UNKNOWN else returns,
     )
 
 
@@ -152,21 +149,6 @@ def _parameters(found: Any, annotations: Mapping[str, object], job: frozenset[st
             positional_only=it.kind is _Raw.POSITIONAL_ONLY,
             keyword_only=it.kind is _Raw.KEYWORD_ONLY,
         )
-
-
-def _annotation(function: Callable[..., Any], text: object) -> object:
-    """Return an annotation. A text is evaluated. If that fails, the text itself is returned.
-
-    Each annotation is evaluated by itself, because others may name types that are imported for type checkers only.
-    """
-    if not isinstance(text, str):
-        return text
-    names = getattr(inspect.unwrap(function), "__globals__", {})
-    holder = type("Holder", (), {"__annotations__": {"it": text}})
-    try:
-        return get_type_hints(holder, globalns=names, include_extras=True)["it"]
-    except Exception:  # An annotation is user code, and no error in it prevents a call of the function.
-        return text
 
 
 def _is_job(annotation: object) -> bool:

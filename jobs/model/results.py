@@ -7,12 +7,13 @@ job whose result has a known type. ``Returning`` is a decorated function, which 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, Generic, Protocol, TypeVar, get_type_hints
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.annotations import evaluated
 from sluice.jobs.model.submission import JSON
 
 #: Maximum size of a result in the ledger: 256 KiB. A larger one is stored in the blob store.
@@ -51,11 +52,8 @@ class JobRequest(Struct, Generic[R], frozen=True, kw_only=True):
 @lru_cache(1024)
 def result_type(function: Callable[..., Any]) -> Any:
     """Return the annotation of what a function returns. ``Any`` if it has none or if it cannot be evaluated here."""
-    try:
-        return get_type_hints(function).get("return", Any)
-    except Exception:
-        # An annotation may name anything, and evaluating it may raise anything. Without it, results are plain JSON.
-        return Any
+    annotation = evaluated(function, getattr(function, "__annotations__", {}).get("return", Any))
+    return Any if isinstance(annotation, str) else annotation
 
 
 def decoded(text: str, decode: Any, name: object) -> Any:

@@ -268,7 +268,7 @@ class TestRequests:
             "20261120_graz",
             {"since": "2026-01-01T00:00:00Z"},
         )
-        assert request.returns is int
+        assert request.decode is int
 
     def test_a_written_template_orders_the_identifiers(self) -> None:
         @app(job_id="{shop}-{n}")
