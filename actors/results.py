@@ -78,7 +78,7 @@ class RunResults:
         self._ids = ids
 
     def of(self, app: str, key: str | None, identifiers: Mapping[str, str]) -> str | None:
-        """Return the result of any job as JSON. Identifiers that are not given are those of the running job."""
+        """Return the result of any job as JSON. Identifiers that are not given have the values of the running job."""
         found = self._catalogue().app(app)
         name = JobName(app, _key(found, key, identifiers, self._ids))
         return read_result(self._ledger, self._blobs, name)

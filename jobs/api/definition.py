@@ -142,7 +142,7 @@ Choice: TypeAlias = (
 
 
 def any_of(*choices: Choice) -> Alternatives:
-    """Return a dependency that is met if any one of the choices is met. A list is one choice, and needs all of its
+    """Return a dependency that is met if any choice is met. A list is one choice, and needs all of its
     entries.
     """
     if len(choices) < 2:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, NewType, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from sluice.jobs.api.annotations import evaluated
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.annotations import evaluated
 from sluice.jobs.model.job import Job
 from sluice.jobs.model.submission import JSON
 

@@ -291,7 +291,7 @@ class Job:
     def result_of(self, app: Any, key: str | None = None, /, **identifiers: object) -> Any:
         """Return the result of a job, as the ledger has it now. ``app`` is a name or a decorated function.
 
-        It may be any job of the ledger. Identifiers that are not given are those of this job. The result of a decorated
+        It may be any job of the ledger. Identifiers that are not given have the values of this job. The result of a decorated
         function has the type that it is annotated with; any other result is plain JSON. None if the function returned
         None. BadRequest if the job has not succeeded, or its result is not available any more.
         """
@@ -311,7 +311,7 @@ class Job:
     def results(self, app: Any) -> Mapping[str, Any]:
         """Return the results of all jobs of an app that this job needs, by key, as the ledger has them now.
 
-        BadRequest if one of them has not succeeded, or its result is not available any more.
+        BadRequest if any of these jobs has not succeeded, or if its result is not available any more.
         """
         found = self._source("results()").needed(_name_of(app))
         return {key: _value(app, text, f"{_name_of(app)}/{key}") for key, text in found.items()}

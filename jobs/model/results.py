@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
+from sluice.jobs.api.annotations import evaluated
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.model.annotations import evaluated
 from sluice.jobs.model.submission import JSON
 
 #: Maximum size of a result in the ledger: 256 KiB. A larger one is stored in the blob store.
@@ -21,7 +21,7 @@ LEDGER_BYTES_MAX = 256 * 1024
 #: Maximum size of a result: 16 MiB. The worker and each reader have it in memory as a whole.
 RESULT_BYTES_MAX = 16 * 1024 * 1024
 
-#: Kinds of ``decode`` that are called. A generic type such as ``list[int]`` can be called too, but is a type.
+#: Kinds of ``decode`` that are called. A generic type, for example ``list[int]``, can be called too, but is a type.
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial)
 
 R = TypeVar("R")

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 
 class RetriedErrors(Struct, frozen=True):
-    """Dotted names of classes, such as ``acme.errors.ApiDown``. A built-in class may be written without its module.
+    """Dotted names of classes: ``acme.errors.ApiDown``. A built-in class may be written without its module.
 
     A class also matches errors of its subclasses. If ``only`` is empty, every error is retried that ``never`` does not
     match.

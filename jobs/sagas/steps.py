@@ -67,7 +67,7 @@ def _check_rules(steps: Sequence[Step]) -> None:
     for step in steps:
         if not callable(getattr(step.retry, "begin", None)):
             raise _Unbuildable(
-                f"{step.name} has {step.retry!r:.80} as its retry, which is no rule such as retry.fixed(…)"
+                f"{step.name} has {step.retry!r:.80} as its retry, which is no rule; write retry.fixed(…)"
             )
         if isinstance(step.retry, RetryRule) and step.retry.times is None and step.retry.within_s is None:
             raise _Unbuildable(f"the retry of {step.name} has no end; add times or within")

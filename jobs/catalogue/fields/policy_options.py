@@ -368,7 +368,7 @@ def _error_classes(value: object) -> tuple[str, ...]:
         raise ValueError(f'{value!r} is not a list of errors; write ["acme.errors.ApiDown"]')
     for name in value:
         if not isinstance(name, str) or not all(name.split(".")) or ":" in name:
-            raise ValueError(f"{name!r} is not the dotted name of a class, such as acme.errors.ApiDown")
+            raise ValueError(f"{name!r} is not the dotted name of a class; write acme.errors.ApiDown")
     return tuple(value)
 
 

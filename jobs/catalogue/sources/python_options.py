@@ -78,7 +78,7 @@ def _compile_needs(options: dict[str, object], at: At) -> None:
         within.add(f"{other} is the same in another form; write only one")
         return
     if not isinstance(needs, Sequence) or isinstance(needs, str):
-        within.add(f'{needs!r} is not a list of dependencies, such as [fetch.all("shop"), stock]')
+        within.add(f'{needs!r} is not a list of dependencies; write [fetch.all("shop"), stock]')
         return
     try:
         groups = dict(_groups([_choices(need) for need in needs]))
