@@ -15,7 +15,7 @@ from msgspec import Struct, json
 
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.end_listener import EndListener
-from sluice.actors.planner.admission import sound
+from sluice.actors.planner.admission import require_defined, sound
 from sluice.actors.planner.landed_partitions import land
 from sluice.actors.planner.pauses import go_on, hold_apps_back, hold_back, let_apps_go
 from sluice.actors.planner.retries import retry
@@ -102,8 +102,14 @@ class Client:
         return Handle(self, self.submit_many([submission])[0], wanted)
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
-        """Submit all of them or none, and return their ids. BadRequest for values that no planner would accept,
-        Conflict for an id of another submission."""
+        """Submit all of them or none, and return their ids.
+
+        BadRequest for values that no planner would accept, or that do not fit the definitions of this client.
+        UnknownApp if it has definitions, and none of the app. Conflict for an id of another submission.
+        """
+        if self._definitions:
+            for submission in wanted:
+                require_defined(self._definitions(), submission)
         with sending([sound(submission) for submission in wanted], within=self._within) as named:
             # The ids that are new are the result, which ``Ledger.beside`` passes to its callback.
             self._ledger.transact(lambda tx: submissions.receive(tx, named), TransactionKind.CLIENT)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sluice.actors.async_client import AsyncClient
     from sluice.actors.client import Client, Handle
+    from sluice.actors.connect import connect
     from sluice.jobs import retry
     from sluice.jobs.api.decorators import app, saga, schedule
     from sluice.jobs.api.definition import any_of, each
@@ -47,6 +48,7 @@ __all__ = [
     "Wait",
     "any_of",
     "app",
+    "connect",
     "each",
     "retry",
     "saga",
@@ -77,6 +79,7 @@ _MODULES = {
     "Wait": _ANSWERS,
     "any_of": _DEFINITION,
     "app": _DECORATORS,
+    "connect": "sluice.actors.connect",
     "each": _DEFINITION,
     "retry": "sluice.jobs.retry",
     "saga": _DECORATORS,

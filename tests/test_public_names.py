@@ -24,7 +24,7 @@ SLOW = {
     "sqlite3",
     "yaml",
 }
-FOR_DEFINITIONS = sorted({*sluice.__all__} - {"AsyncClient", "Client", "Handle"})
+FOR_DEFINITIONS = sorted({*sluice.__all__} - {"AsyncClient", "Client", "Handle", "connect"})
 
 
 def _printed(code: str) -> str:

@@ -12,13 +12,15 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 
 import msgspec
 
-from sluice.jobs.catalogue import parse_policy
+from sluice.jobs.catalogue import Catalogue, parse_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
 from sluice.jobs.model.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
 from sluice.jobs.observe.failpoints import TransactionKind
+from sluice.jobs.runners.function.call import FunctionCall
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
+from sluice.planner.bubble_up.walk import require_fit
 
 
 class _Read(NamedTuple):
@@ -133,6 +135,18 @@ RESERVED = (
     f"id: ids that begin with {SCHEDULED} belong to schedules, and ids that end in {COMPENSATION} to the"
     " undo of another submission. Choose another id."
 )
+
+
+def require_defined(catalogue: Catalogue, submission: Submission) -> None:
+    """Raise BadRequest if these definitions cannot serve a submission: its app, its keys, its kwargs or its policy."""
+    app = catalogue.app(submission.app)
+    require_fit(app, submission.policy)
+    if not app.is_keyed_by_template:
+        return
+    for key in submission.named_keys or ():
+        app.read_key(key)
+    if app.function is not None and app.job_type == "python":
+        FunctionCall(app.function).require_kwargs(app.template.names, submission.kwargs)
 
 
 def sound(submission: Submission) -> Submission:

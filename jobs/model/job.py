@@ -291,9 +291,9 @@ class Job:
     def result_of(self, app: Any, key: str | None = None, /, **identifiers: object) -> Any:
         """Return the result of a job, as the ledger has it now. ``app`` is a name or a decorated function.
 
-        It may be any job of the ledger. Identifiers that are not given have the values of this job. The result of a decorated
-        function has the type that it is annotated with; any other result is plain JSON. None if the function returned
-        None. BadRequest if the job has not succeeded, or its result is not available any more.
+        It may be any job of the ledger. Identifiers that are not given have the values of this job. The result of a
+        decorated function has the type that it is annotated with; any other result is plain JSON. None if the function
+        returned None. BadRequest if the job has not succeeded, or its result is not available any more.
         """
         name = _name_of(app)
         texts = {word: str(value) for word, value in identifiers.items()}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from sluice.actors.connect import connect
+from sluice import connect
 from sluice.actors.tasks import NewTask, Tasks
 from sluice.jobs.states import State
 

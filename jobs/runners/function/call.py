@@ -2,7 +2,7 @@
 
 import inspect
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from itertools import takewhile
 from types import TracebackType
 from typing import Any
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sluice.jobs.api.signature import read_signature
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.retried_errors import RetriedErrors
 from sluice.jobs.runners.results import returned
 from sluice.jobs.runners.run_outcome import failed
@@ -60,6 +61,17 @@ class FunctionCall:
         first = [offered.pop(name) for name in takewhile(lambda name: name in offered, self._positional)]
         known = self._job.union(self._parameters).difference(self._positional)
         return first, {name: value for name, value in offered.items() if self._takes_rest or name in known}
+
+    def require_kwargs(self, identifiers: Collection[str], kwargs: Mapping[str, JSON]) -> None:
+        """Raise BadRequest if no job with these identifiers can run with these kwargs."""
+        unknown = [name for name in kwargs if name in identifiers or name not in self._parameters]
+        if unknown and not (self._job or self._takes_rest):
+            raise BadRequest(f"{self._name}() does not take the kwargs {_listed(unknown)}.")
+        known = {*identifiers, *kwargs, *self._job}
+        if missing := [it.name for it in self._parameters.values() if it.required and it.name not in known]:
+            raise BadRequest(f"{self._name}() needs the kwargs {_listed(missing)}.")
+        for name, value in kwargs.items():
+            self._of_kwarg(name, value)
 
     def _offered(self, job: Job) -> dict[str, object]:
         given = _given(job)
