@@ -5,7 +5,7 @@ checks the values; ``tests/jobs/api`` compares the names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from sluice.jobs.api.definition import Definition, Duration, KeyValue, Need
@@ -77,7 +77,9 @@ class PolicyOptions(TypedDict, total=False):
     max_timeouts: Annotated[int, About("Number of timeouts after which a job is tried again.", "0", "1")]
     max_losses: Annotated[int, About("Number of lost workers after which a job is tried again.", "3", "10")]
     timeout: Annotated[Duration, About("Maximum duration of a round.", "none", '"10m"')]
-    start_after: Annotated[Moment, About("No job starts before this time.", "none", '"2026-11-20T02:00:00Z"')]
+    start_after: Annotated[
+        Moment | timedelta, About("Earliest start: a time, or a delay after planning.", "none", '"30s"')
+    ]
     end_before: Annotated[
         Moment, About("A job that has not finished by this time expires.", "none", '"2026-11-20T06:00:00Z"')
     ]

@@ -1,7 +1,7 @@
 """Rules for a job's execution: number of tries, time limits, start times."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from msgspec import Struct
@@ -28,17 +28,18 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     ``max_*`` are the numbers of fails, timeouts and lost leases that a job survives. ``start_after`` and
     ``end_before`` are instants: no job starts before the first, and a job that has not finished by the second
-    expires. ``random_start_offset_s`` is the longest random delay of a start, counted from ``start_after`` or from
-    planning. ``retry_on`` and ``never_retry`` are dotted names of classes of errors (``RetriedErrors``). With
-    ``keep_output``, an output that the ledger would shorten is also stored whole as a blob. ``submitters_may_set``
-    lists further options that submissions may set, beyond those open to every submission.
+    expires. ``start_after`` may also be a delay, counted from planning. ``random_start_offset_s`` is the longest random
+    delay of a start, counted from ``start_after`` or from planning. ``retry_on`` and ``never_retry`` are dotted names
+    of classes of errors (``RetriedErrors``). With ``keep_output``, an output that the ledger would shorten is also
+    stored whole as a blob. ``submitters_may_set`` lists further options that submissions may set, beyond those open to
+    every submission.
     """
 
     max_fails: int = 0
     max_timeouts: int = 0
     max_losses: int = 3
     timeout_s: float | None = None
-    start_after: datetime | None = None
+    start_after: datetime | timedelta | None = None
     end_before: datetime | None = None
     random_start_offset_s: float = 0.0
     retry: RetryRule = RetryRule()
@@ -62,6 +63,16 @@ class Policy(Struct, frozen=True, kw_only=True):
     def retried_errors(self) -> RetriedErrors:
         return RetriedErrors(self.retry_on, self.never_retry)
 
+    @property
+    def start_at(self) -> datetime | None:
+        """The instant before which no job starts, or None if there is none."""
+        return self.start_after if isinstance(self.start_after, datetime) else None
+
+    @property
+    def start_delay_s(self) -> float:
+        """Seconds between planning and the first start."""
+        return self.start_after.total_seconds() if isinstance(self.start_after, timedelta) else 0.0
+
     def start_offset_s(self, name: JobName, seed: str) -> float | None:
         """Return the delay in seconds of this job's first start, or None.
 
@@ -69,8 +80,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         same.
         """
         if not self.random_start_offset_s:
-            return None
-        return self.random_start_offset_s * fraction(f"{name}/{seed}")
+            return self.start_delay_s or None
+        return self.start_delay_s + self.random_start_offset_s * fraction(f"{name}/{seed}")
 
     def overridden(self, changes: Mapping[str, object]) -> "Policy":
         """Return this policy with a submission's options over it. They must be parsed already, so that their types

@@ -81,15 +81,17 @@ class RetryRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return _RulePauses(self, now_s)
 
     @property
+    def changes(self) -> Mapping[str, object]:
+        """The fields that do not have their default."""
+        default = RetryRule()
+        fields = {field: getattr(self, field) for field in self.__struct_fields__}
+        return {field: value for field, value in fields.items() if value != getattr(default, field)}
+
+    @property
     def options(self) -> Mapping[str, object]:
         """The rule as an option of a definition has it."""
-        fields = {option: getattr(self, field) for option, field in RETRY_FIELDS.items()}
-        default = RetryRule()
-        return {
-            option: value
-            for option, value in fields.items()
-            if option == "rule" or value != getattr(default, RETRY_FIELDS[option])
-        }
+        changes = {"rule": self.rule, **self.changes}
+        return {option: changes[field] for option, field in RETRY_FIELDS.items() if field in changes}
 
 
 #: By option of ``retry``: the field of ``RetryRule``.

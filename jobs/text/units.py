@@ -63,6 +63,15 @@ def duration_s(text: str) -> float:
     raise ValueError(f'{text!r} has no unit; write "{text}s", "{text}m", "{text}h" or "{text}d"')
 
 
+def delay_s(text: str) -> float | None:
+    """Return the seconds of a duration with a unit, or None for any other text. ValueError if it is too long."""
+    try:
+        seconds = duration_s(text)
+    except ValueError:
+        return None
+    return read_duration_s(seconds)
+
+
 def parse_instant(value: str | float) -> datetime:
     """Return the aware UTC instant of an ISO 8601 text or of Unix seconds. Default time zone: UTC."""
     try:

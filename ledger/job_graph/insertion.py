@@ -57,7 +57,7 @@ TERMS = (
     Term("max_timeouts", "int", lambda job: job.policy.max_timeouts, "max_timeouts"),
     Term("max_losses", "int", lambda job: job.policy.max_losses, "max_losses"),
     Term("timeout_s", "float8", lambda job: job.policy.timeout_s, "timeout"),
-    Term("retry", "jsonb", lambda job: msgspec.json.encode(job.policy.retry).decode(), "retry"),
+    Term("retry", "jsonb", lambda job: msgspec.json.encode(job.policy.retry.changes).decode(), "retry"),
     Term(
         "overrides",
         "jsonb",
@@ -71,7 +71,7 @@ TERMS = (
         lambda job: job.kwargs,
         renewed="CASE WHEN job.saga_open THEN job.kwargs ELSE coalesce(given.kwargs::jsonb, job.kwargs) END",
     ),
-    Term("not_before", "timestamptz", lambda job: job.policy.start_after, "start_after"),
+    Term("not_before", "timestamptz", lambda job: job.policy.start_at, "start_after"),
     # A deadline that has passed is not kept.
     Term(
         "end_before",

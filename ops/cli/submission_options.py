@@ -12,7 +12,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import unfit
 from sluice.jobs.model.submission import JSON, Submission
-from sluice.jobs.text.units import duration_s, instant, past
+from sluice.jobs.text.units import delay_s, duration_s, instant, past
 from sluice.ops.cli.command import Options
 
 
@@ -107,6 +107,11 @@ def moment_option(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def start_option(text: str) -> str:
+    """Parse a time, or a delay with a unit, and return it in the format of submissions."""
+    return text if delay_s(text) is not None else moment_option(text)
+
+
 def duration_option(text: str) -> float:
     """Parse a duration and return its seconds."""
     try:
@@ -129,7 +134,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str, str]] = {
     "max_timeouts": (int, "N", "timed-out rounds after which a job runs again"),
     "max_losses": (int, "N", "lost workers after which a job runs again"),
     "timeout": (str, "DURATION", "maximum duration of a round"),
-    "start_after": (moment_option, "T", "start no job before this time"),
+    "start_after": (start_option, "T", "start no job before this time, or this long after planning: 30s"),
     "end_before": (moment_option, "T", "expire jobs that have not ended by this time"),
     "random_start_offset": (str, "DURATION", "delay each start by a random time, at most this long"),
     "priority": (int, "N", "run jobs with a higher number first"),

@@ -186,8 +186,8 @@ class _Telling:
 
     def _may_run(self, job: PlannedJob) -> bool:
         policy = job.policy
-        longest = timedelta(seconds=policy.random_start_offset_s)
-        is_due = (policy.start_after or self._now) <= self._now - longest
+        longest = timedelta(seconds=policy.random_start_offset_s + policy.start_delay_s)
+        is_due = (policy.start_at or self._now) <= self._now - longest
         is_open = partial(self._outlook.is_open, job)
         return is_due and (not job.gates or not all(any(map(is_open, gate.needs)) for gate in job.gates))
 

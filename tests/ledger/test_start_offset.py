@@ -53,6 +53,22 @@ def test_the_offset_is_added_to_start_after(world: World) -> None:
     assert world.ready() == {"a", "a/2", "a/3"}
 
 
+def test_a_delay_is_counted_from_planning(world: World) -> None:
+    world.apps("a, b", start_after="1m")
+    world.submit("a", policy={"start_after": "90s"})
+    world.submit("b")
+    assert _put_off_s(world, "b") == [60.0]
+    assert _put_off_s(world, "a") == [90.0]
+    world.tick(after_s=61)
+    assert world.ready() == {"b"}
+
+
+def test_the_random_offset_is_added_to_a_delay(world: World) -> None:
+    world.apps("a", start_after="1m", random_start_offset="10s")
+    world.submit("a", None, keys=KEYS[:20])
+    assert all(60 <= offset_s < 70 for offset_s in _put_off_s(world))
+
+
 def test_a_delayed_job_is_not_claimed_before_its_time(world: World) -> None:
     world.apps("a", random_start_offset="1h")
     world.submit("a")

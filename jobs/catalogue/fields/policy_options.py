@@ -13,7 +13,7 @@ options have a form of their own:
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, get_args
 
 from sluice.jobs.catalogue.errors import At, Words, nearest, one_of, read_fields, read_mapping, truth, unknown
@@ -29,7 +29,7 @@ from sluice.jobs.policy.retry_delay import RETRY_FIELDS, RetryRule
 from sluice.jobs.runners.command.environment import WITHHELD, is_withheld
 from sluice.jobs.runners.command.placeholders import names
 from sluice.jobs.sagas.debug import Debug, Injected
-from sluice.jobs.text.units import parse_duration_s, parse_instant, parse_size_bytes, read_duration_s
+from sluice.jobs.text.units import delay_s, parse_duration_s, parse_instant, parse_size_bytes, read_duration_s
 
 _BREAKER_FORM = '{"fails": 20, "pause": "30s", "pause_max": "10m"}'
 
@@ -306,7 +306,7 @@ def _read(words: Mapping[str, object], complain: Callable[[str], None]) -> dict[
     ):
         complain("retry: times is the number of max_fails; write only one")
     start, end = fields.get("start_after"), fields.get("end_before")
-    if start and end and end <= start:
+    if isinstance(start, datetime) and end and end <= start:
         complain(f"end_before: {end.isoformat()} is not after start_after, {start.isoformat()}")
     return fields
 
@@ -348,6 +348,13 @@ def _instant(value: object) -> datetime | None:
     if not isinstance(value, str | int | float):
         raise ValueError(f"{value!r} is not a time; write 2026-11-20T02:00:00Z or Unix seconds")
     return parse_instant(value)
+
+
+def _start(value: object) -> datetime | timedelta | None:
+    """Return an instant, or a delay if the value is a duration with a unit."""
+    if isinstance(value, str) and (seconds := delay_s(value)) is not None:
+        return timedelta(seconds=seconds)
+    return _instant(value)
 
 
 def _retry(value: object) -> RetryRule:
@@ -497,7 +504,7 @@ POLICY_WORDS: Words = {
     "max_timeouts": ("max_timeouts", _count),
     "max_losses": ("max_losses", _count),
     "timeout": ("timeout_s", _timeout_s),
-    "start_after": ("start_after", _instant),
+    "start_after": ("start_after", _start),
     "end_before": ("end_before", _instant),
     "random_start_offset": ("random_start_offset_s", _offset_s),
     "retry": ("retry", _retry),

@@ -1,6 +1,6 @@
 """The options of a policy."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -64,6 +64,20 @@ def test_the_limits_of_a_submission_replace_the_limits_of_the_app() -> None:
     app = Policy(limits=Allowance(cpu_s=5, processes=3))
     assert app.overridden(parse_policy({"limits": {"processes": 9}})).limits == Allowance(processes=9)
     assert not app.overridden(parse_policy({"limits": {}})).limits
+
+
+@pytest.mark.parametrize(
+    ("written", "start_after"),
+    [
+        ("30s", timedelta(seconds=30)),
+        ("1h30m", timedelta(minutes=90)),
+        (0, datetime(1970, 1, 1, tzinfo=UTC)),
+        ("20260101", datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-01-01", datetime(2026, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_start_after_is_a_time_or_a_delay_with_a_unit(written: object, start_after: object) -> None:
+    assert parse_policy({"start_after": written}) == {"start_after": start_after}
 
 
 @pytest.mark.parametrize(
