@@ -29,6 +29,7 @@ class ClaimsInFlight:
         self._renewed_at = -math.inf if math.isfinite(lease_s) else 0.0
         self._trusted_since = -math.inf
         self._stops: dict[Claim, Event] = {}
+        self._taken_at: dict[Claim, float] = {}
         self._leaves: dict[Claim, Event] = {}
         self._known: dict[Claim, Subject | None] = {}
         self._gone: set[Claim] = set()
@@ -63,6 +64,7 @@ class ClaimsInFlight:
         stops = {claim: Event() for claim in claims}
         with self._lock:
             self._stops.update(stops)
+            self._taken_at.update(dict.fromkeys(stops, self.clock()))
             self._known.update((claim, (subjects or {}).get(claim)) for claim in stops)
         came_late = self.clock() >= asked_at + self.lease_s
         if came_late or asked_at < self._trusted_since or self.trusted_for_s <= 0:
@@ -89,6 +91,7 @@ class ClaimsInFlight:
         with self._lock:
             for claim in claims:
                 self._stops.pop(claim, None)
+                self._taken_at.pop(claim, None)
                 self._leaves.pop(claim, None)
 
     def forget(self, claims: Iterable[Claim]) -> None:
@@ -121,9 +124,13 @@ class ClaimsInFlight:
         for leave in leaves:
             leave.set()
 
-    def claims(self) -> list[Claim]:
+    def claims(self, *, older_than_s: float = 0.0) -> list[Claim]:
+        """Return the held claims, or only those that have been held for this long."""
         with self._lock:
-            return list(self._stops)
+            if not older_than_s:
+                return list(self._stops)
+            latest = self.clock() - older_than_s
+            return [claim for claim, taken_at in self._taken_at.items() if taken_at <= latest]
 
     def keep_only(self, standing: set[Claim], asked: list[Claim]) -> list[Claim]:
         """Stop the runs of claims that were checked (``asked``) and no longer stand. Return the claims that were not

@@ -31,9 +31,10 @@ from sluice.jobs.runners.run_output import captured_runs
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
 _COROUTINES = "SLUICE_WORKER_COROUTINES"
-#: Connections in addition to one per thread: three for the planner, one each for the heartbeat, the ticker, attempts at
-#: planning, and the output of running jobs, two to claim jobs for coroutines and one to record them.
-SPARE_CONNECTIONS = 10
+#: Connections in addition to one per thread: three for the planner, one each for the heartbeat, the check for lost
+#: claims, the ticker, attempts at planning, and the output of running jobs, two to claim jobs for coroutines and one to
+#: record them.
+SPARE_CONNECTIONS = 11
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

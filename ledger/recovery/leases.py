@@ -89,6 +89,11 @@ def record_definitions(tx: Tx, id: UUID, known: KnownDefinitions) -> None:
 def renew(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim]:
     """Renew the worker's lease, and return its claims that are still valid."""
     tx.write(_BEAT, id=id, lease_s=lease_s)
+    return standing(tx, claims)
+
+
+def standing(tx: Tx, claims: list[Claim]) -> set[Claim]:
+    """Return the claims that are still valid."""
     return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
 
 

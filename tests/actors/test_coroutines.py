@@ -24,6 +24,7 @@ AT_ONCE = 150
 APPS = f"""
 import asyncio
 import threading
+import time
 from pathlib import Path
 from sluice import Fatal, Job, app, each
 
@@ -68,6 +69,13 @@ async def fails(n: int) -> None:
 
 @app
 def plain(n: int) -> None: ...
+
+@app
+def looping(job: Job, place: str) -> None:
+    Path(place).write_text("begun")
+    while not job.cancelled:
+        time.sleep(0.01)
+    Path(place).write_text("cancelled True")
 """
 
 
@@ -86,7 +94,7 @@ def _working(
 ) -> Iterator[Process]:
     source = tmp_path / "coroutine_jobs.py"
     source.write_text(dedent(APPS))
-    settings = Settings(apps=(str(source),), tick_s=0.1, lease_s=1.5, grace_s=grace_s)
+    settings = Settings(apps=(str(source),), tick_s=0.1, lease_s=60.0, grace_s=grace_s)
     broker = connect("memory://")
     process = Process(settings, Definitions(settings), ledger, broker, threads=1)
     process.start(coroutines=coroutines)
@@ -109,7 +117,8 @@ def test_many_coroutines_run_at_the_same_time_in_one_thread(ledger: Ledger, tmp_
     with _working(ledger, tmp_path) as process:
         before = threading.active_count()
         assert _run(process, "meet") is SubmissionState.SUCCEEDED
-        assert threading.active_count() <= before + 2
+        # Those of the event loop, of the recording, and of the waiting client.
+        assert threading.active_count() <= before + 3
     counts = ledger.transact(lambda tx: tx.rows("SELECT state, count(*) FROM job GROUP BY 1"))
     assert [tuple(row) for row in counts] == [(State.SUCCEEDED, AT_ONCE)]
 
@@ -133,10 +142,13 @@ def test_a_coroutine_over_its_timeout_is_cancelled(ledger: Ledger, tmp_path: Pat
         assert _state(ledger, "slow") == State.TIMED_OUT
 
 
-def test_a_cancelled_job_raises_in_its_coroutine(ledger: Ledger, tmp_path: Path) -> None:
+@pytest.mark.parametrize("app", ["endless", "looping"])
+def test_the_code_of_a_cancelled_job_notices_it_long_before_the_next_heartbeat(
+    ledger: Ledger, tmp_path: Path, app: str
+) -> None:
     place = tmp_path / "place"
     with _working(ledger, tmp_path) as process:
-        id_ = process.client.submit(Submission(app="endless", key=str(place)))
+        id_ = process.client.submit(Submission(app=app, key=str(place)))
         eventually(lambda: place.exists() and place.read_text() == "begun")
         process.client.cancel(id_)
         eventually(lambda: place.read_text() == "cancelled True")

@@ -140,14 +140,14 @@ def test_a_result_after_the_commit_that_cannot_be_encoded_is_an_error_of_the_rou
 
 
 def test_a_plain_job_costs_nine_statements_with_and_without_a_result(bench: Bench) -> None:
-    """They were nine before results existed."""
+    """They were nine before results existed. A coroutine costs one more, because no thread goes on with its children."""
     ledger = Counting(bench.world)
     bench.running = execution_on(bench, ledger)
     statements = []
-    for app in ("later", "counts"):
+    for app in ("plain", "counts", "later"):
         before = ledger.statements
         bench.run(app)
         assert bench.world.state(app) is State.SUCCEEDED
         statements.append(ledger.statements - before)
     ledger.close()
-    assert statements == [9, 9]
+    assert statements == [9, 9, 10]
