@@ -102,14 +102,13 @@ class _Stderr:
 
 
 def set_up_logs(kind: str, *, verbose: bool = False) -> None:
-    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors.
-
-    Loggers emit from ``INFO`` on in any case, so that the output of a job is the same in every command.
-    """
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors."""
+    level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler(_Stderr())
-    handler.setLevel(logging.INFO if verbose else logging.WARNING)
+    # ``captured_runs`` has all loggers emit from INFO on, so that the output of a job is the same in every command.
+    handler.setLevel(level)
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)
 

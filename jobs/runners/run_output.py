@@ -15,6 +15,7 @@ was not started by ``threading.Thread`` has no current run. A thread that severa
 """
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -141,14 +142,16 @@ def outside_of_runs() -> Iterator[None]:
 
 @contextmanager
 def captured_runs(*, passes_on: bool) -> Iterator[None]:
-    """While the block lasts, text that a run in this process writes belongs to the run.
+    """While the block lasts, text that a run in this process writes belongs to the run, and so do log records from
+    ``INFO`` on.
 
     With ``passes_on``, printed text also goes to the stream of the process.
     """
     root = logging.getLogger()
-    is_outermost = _HANDLER not in root.handlers
+    level, is_outermost = root.level, _HANDLER not in root.handlers
     if is_outermost:
         root.addHandler(_HANDLER)
+        root.setLevel(min(level, logging.INFO))
         Thread.start = _start  # type: ignore[assignment,method-assign] # A thread inherits the run of its starter.
         ThreadPoolExecutor.submit = _submit  # type: ignore[assignment,method-assign] # So does a task of a pool.
     try:
@@ -157,6 +160,7 @@ def captured_runs(*, passes_on: bool) -> Iterator[None]:
     finally:
         if is_outermost:
             root.removeHandler(_HANDLER)
+            root.setLevel(level)
             Thread.start = _THREAD_START  # type: ignore[method-assign] # It was replaced above.
             ThreadPoolExecutor.submit = _POOL_SUBMIT  # type: ignore[method-assign] # It was replaced above.
 
@@ -268,6 +272,9 @@ class _RunLog(logging.Handler):
         except Exception:
             self.handleError(record)
 
+
+# What a forked process adds to its copy of an output would be lost, so it writes to the streams of the worker.
+os.register_at_fork(after_in_child=lambda: _CURRENT.set(None))
 
 _HANDLER = _RunLog()
 _THREAD_START = Thread.start

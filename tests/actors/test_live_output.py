@@ -1,7 +1,5 @@
 """Output of running jobs is stored while they run, by one statement for all, and a short job costs none."""
 
-# Functions of users may print.
-
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

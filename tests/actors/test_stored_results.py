@@ -140,7 +140,7 @@ def test_a_result_after_the_commit_that_cannot_be_encoded_is_an_error_of_the_rou
 
 
 def test_a_plain_job_costs_nine_statements_with_and_without_a_result(bench: Bench) -> None:
-    """They were nine before results existed. A coroutine costs one more, because no thread goes on with its children."""
+    """They were nine before results existed. A coroutine costs one more: its thread claims none of the children."""
     ledger = Counting(bench.world)
     bench.running = execution_on(bench, ledger)
     statements = []

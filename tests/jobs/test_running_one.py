@@ -9,6 +9,7 @@ from sluice.jobs.model.job import Ending
 from sluice.testing import run
 
 SOURCE = """
+import logging
 from sluice import Step, app, saga
 
 
@@ -16,6 +17,7 @@ from sluice import Step, app, saga
 def fetch(job, date, shop, till="open"):
     job.log.info("%s on %s: %s", shop, date, till)
     print("printed for", shop)
+    logging.getLogger("acme").info("logged")
     if shop == "oslo":
         raise ConnectionError("the till does not answer")
 
@@ -51,9 +53,10 @@ def source(tmp_path: Path) -> str:
 def test_a_successful_run_returns_its_output(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run(source, "fetch", "20261120_graz", till="shut")
     assert (outcome.ending, outcome.error) == (Ending.DONE, None)
-    logged, printed = outcome.output.splitlines()
-    assert logged.endswith("graz on 2026-11-20: shut")
+    told, printed, logged = outcome.output.splitlines()
+    assert told.endswith("graz on 2026-11-20: shut")
     assert printed == "printed for graz"
+    assert logged.endswith("INFO acme: logged"), "as in a worker"
     assert capsys.readouterr().out == "printed for graz\n", "a test also sees what is printed"
 
 

@@ -5,10 +5,13 @@
 import asyncio
 import functools
 import logging
+import multiprocessing
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +20,13 @@ from msgspec.structs import replace
 from sluice import Step
 from sluice.actors.worker.logs import set_up_logs
 from sluice.jobs.model.job import KEPT_BYTES, Echo, GrowingText, Job
+from sluice.jobs.observe.log_context import Speaking, Subject, spoken_of
 from sluice.jobs.runners.run_output import LINE_BYTES_MAX, captured_runs
 from sluice.jobs.runners.saga_run import SagaRunner
 from sluice.jobs.sagas.spec import Saga
 from tests.jobs.runners.runner_bench import Bench, managed_app, python_app
 from tests.jobs.runners.scripted_grid import Tie
+from tests.ops.typist import ROOT
 
 
 def captured(test: Callable[..., None]) -> Callable[..., None]:
@@ -68,6 +73,29 @@ def test_everything_that_a_function_writes_is_in_its_output_in_order(
     assert lines[5:] == ["sixth é", "seventh", "eighth"]
     assert outcome.stderr == "second\n"
     assert capsys.readouterr() == ("", "")
+
+
+WARNS = """
+import pathlib, sys
+from sluice.testing import run
+pathlib.Path(sys.argv[1]).write_text('''
+import warnings
+from sluice import app
+
+@app(job_id="{n}")
+def old(n):
+    warnings.warn("it is old")
+''')
+outcome = run(sys.argv[1], "old", "1")
+assert "UserWarning: it is old" in outcome.output, outcome
+assert outcome.stderr == outcome.output
+"""
+
+
+def test_warnings_are_in_the_output(tmp_path: Path) -> None:
+    """It runs in a process of its own, because pytest records the warnings of its own process."""
+    command = [sys.executable, "-c", WARNS, str(tmp_path / "apps.py")]
+    subprocess.run(command, check=True, timeout=60, cwd=ROOT)
 
 
 @captured
@@ -159,6 +187,39 @@ def test_a_thread_of_a_class_of_its_own_prints_for_the_job_and_is_not_kept(bench
 
     assert bench.call(function).output == "it talks\n"
     assert "run" not in vars(found[0])
+
+
+@captured
+def test_log_lines_of_threads_and_tasks_have_the_fields_of_the_job(bench: Bench) -> None:
+    found: list[Subject | None] = []
+
+    def function() -> None:
+        thread = threading.Thread(target=lambda: found.append(spoken_of()))
+        thread.start()
+        thread.join()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(lambda: found.append(spoken_of())).result()
+
+    with Speaking(Subject(app="etl")):
+        bench.call(function)
+    assert found == [Subject(app="etl"), Subject(app="etl")]
+    assert spoken_of() is None
+
+
+@captured
+def test_a_forked_process_writes_to_the_worker(bench: Bench, capfd: pytest.CaptureFixture[str]) -> None:
+    def function() -> None:
+        print("before")
+        sys.stdout.flush()
+        child = multiprocessing.get_context("fork").Process(
+            target=print, args=("forked",), kwargs={"flush": True}
+        )
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+
+    assert bench.call(function).output == "before\n"
+    assert capfd.readouterr().out == "forked\n"
 
 
 @captured
