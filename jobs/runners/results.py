@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.request_limits import DEPTH_MAX, is_deeper
 from sluice.jobs.model.results import RESULT_BYTES_MAX
 from sluice.jobs.runners.run_outcome import failed
 from sluice.jobs.text.units import size_text
@@ -29,11 +30,19 @@ def returned(value: object) -> Outcome:
         text = msgspec.json.encode(value)
     except _UNENCODABLE as error:
         return replace(failed(f"Its result cannot be stored: {_fault(value, error)}"), final=True)
-    if len(text) > RESULT_BYTES_MAX:
-        reason = f"it has {size_text(len(text))} as JSON, and the limit is {size_text(RESULT_BYTES_MAX)}"
-        advice = "Store the data elsewhere, and return where it is."
-        return replace(failed(f"Its result cannot be stored: {reason}. {advice}"), final=True)
+    if reason := _excess(text):
+        return replace(failed(f"Its result cannot be stored: {reason}"), final=True)
     return Outcome(ending=Ending.DONE, result_json=None if text == b"null" else text.decode())
+
+
+def _excess(text: bytes) -> str:
+    """Return the limit that an encoded value exceeds, or ""."""
+    if len(text) > RESULT_BYTES_MAX:
+        size, limit = size_text(len(text)), size_text(RESULT_BYTES_MAX)
+        return f"it has {size} as JSON, and the limit is {limit}. Store the data elsewhere, and return where it is."
+    if is_deeper(text, DEPTH_MAX):
+        return f"it nests objects and lists deeper than {DEPTH_MAX} levels, and readers could not decode it."
+    return ""
 
 
 def _fault(value: object, error: Exception) -> str:

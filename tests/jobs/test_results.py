@@ -15,6 +15,7 @@ import pytest
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending
+from sluice.jobs.model.request_limits import DEPTH_MAX
 from sluice.jobs.model.results import RESULT_BYTES_MAX, decoded, result_type
 from sluice.jobs.runners.results import returned
 from sluice.testing import run
@@ -145,6 +146,16 @@ def test_a_result_over_the_limit_fails_the_job_finally() -> None:
     outcome = returned("x" * (RESULT_BYTES_MAX - 1))
     assert (outcome.ending, outcome.final) == (Ending.ERROR, True)
     assert "it has 16777217 bytes as JSON, and the limit is 16 MiB" in (outcome.error or "")
+
+
+def test_a_result_that_readers_could_not_decode_fails_the_job_finally() -> None:
+    value: object = 0
+    for _ in range(DEPTH_MAX):
+        value = [value]
+    assert returned(value).error is None
+    outcome = returned({"deep": value})
+    assert (outcome.ending, outcome.final) == (Ending.ERROR, True)
+    assert "it nests objects and lists deeper than 64 levels" in (outcome.error or "")
 
 
 @pytest.fixture
