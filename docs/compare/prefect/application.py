@@ -1,0 +1,4 @@
+from fan_out import report
+
+if __name__ == "__main__":
+    report.serve()
