@@ -42,7 +42,7 @@ def _text(found: StoredResult, blobs: BlobStore | None) -> str | None:
     if blobs is None:
         raise NoResult(
             f"The result of {found.name} is in the blob store, which this client does not have.",
-            advice="Use `sluice.actors.connect`, which opens it.",
+            advice="Use `sluice.connect`, which opens it.",
         )
     return b"".join(blobs.read(found.result_blob)).decode()
 
