@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from sluice.actors.client import Client, Handle, HandleStatus, status_of
 from sluice.actors.connect import connect
+from sluice.jobs.api.definition import AppRef
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.history import JobReport
 from sluice.jobs.model.results import JobRequest, Returning
@@ -109,7 +110,7 @@ class AsyncClient:
         """Return the status of a submission, or None if it does not exist."""
         return await self.run(self.sync.status, submission)
 
-    async def job(self, app: str, key: str) -> JobReport | None:
+    async def job(self, app: AppRef, key: str) -> JobReport | None:
         """Return the report of a job, or None if the ledger does not have it."""
         return await self.run(self.sync.job, app, key)
 

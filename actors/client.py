@@ -24,6 +24,7 @@ from sluice.actors.results import read_result
 from sluice.actors.tasks import Tasks
 from sluice.actors.telemetry.trace_context import sending
 from sluice.broker.messages import Message, Plan
+from sluice.jobs.api.definition import AppRef, app_name
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, JobFailed, Unreachable
@@ -161,16 +162,16 @@ class Client:
         self._hint(*found.messages)
         return found.let_go
 
-    def pause_apps(self, apps: Collection[str], *, by: str | None = None) -> list[str]:
+    def pause_apps(self, apps: Collection[AppRef], *, by: str | None = None) -> list[str]:
         """Pause apps, and return the names of the apps that were not paused before. None of their jobs is started,
         whichever submissions request them."""
-        paused = hold_apps_back(self._ledger, apps, by)
+        paused = hold_apps_back(self._ledger, [*map(app_name, apps)], by)
         self._hint(*paused.messages)
         return paused.apps
 
-    def resume_apps(self, apps: Collection[str]) -> list[str]:
+    def resume_apps(self, apps: Collection[AppRef]) -> list[str]:
         """Resume apps, and return the names of the apps that were paused."""
-        return let_apps_go(self._ledger, apps, lambda messages: self._hint(*messages))
+        return let_apps_go(self._ledger, [*map(app_name, apps)], lambda messages: self._hint(*messages))
 
     def resume_job(
         self,
@@ -226,14 +227,16 @@ class Client:
         self._hint(*landing.messages)
         return landing.new
 
-    def tasks(self, app: str) -> Tasks:
+    def tasks(self, app: AppRef) -> Tasks:
         """Return the app as its manager sees it. UnknownApp if definitions are available and do not have it."""
-        return Tasks(self._ledger, self.have_planned, app, self._definitions() if self._definitions else None)
+        return Tasks(
+            self._ledger, self.have_planned, app_name(app), self._definitions() if self._definitions else None
+        )
 
     def status(self, submission: str) -> submission_progress.SubmissionStatus | None:
         return self._ledger.transact(lambda tx: submission_progress.status(tx, submission))
 
-    def job(self, app: str, key: str) -> JobReport | None:
+    def job(self, app: AppRef, key: str) -> JobReport | None:
         """Return the report of a job, or None if the ledger does not have it.
 
         The key is written as ``sluice ls`` shows it. If the job moves on during the read, the record may be newer than
@@ -241,7 +244,7 @@ class Client:
         """
 
         def read(tx: Tx) -> JobReport | None:
-            found = job_details.job(tx, JobName(app, key))
+            found = job_details.job(tx, JobName(app_name(app), key))
             if found is None:
                 return None
             result = results.result(tx, found.name)

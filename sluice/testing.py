@@ -55,7 +55,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sluice.jobs.api.decorators import Build
-from sluice.jobs.api.definition import Definition
+from sluice.jobs.api.definition import AppRef, Definition, app_name
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import errors as definition_faults
 from sluice.jobs.catalogue import load
@@ -86,16 +86,17 @@ from sluice.jobs.simulated import Faults, Took
 __all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
 
 
-def run(source: str, app: str, key: str, **kwargs: JSON) -> Outcome:
+def run(source: str, app: AppRef, key: str = "", **kwargs: JSON) -> Outcome:
     """Run one job and return its outcome.
 
-    ``source`` names the definitions, as ``--apps`` does. ``key`` must fit the app's template, or is the work IDs of a
-    chunk, for example ``1-3,7``. If the run failed, ``error`` of the outcome has the reason. ``output`` is everything
-    that the job printed and logged. Raises DefinitionError with all faults of the definitions.
+    ``source`` names the definitions, as ``--apps`` does. ``app`` is a name or the decorated function. ``key`` must fit
+    the app's template, or is the work IDs of a chunk, for example ``1-3,7``. If the run failed, ``error`` of the
+    outcome has the reason. ``output`` is everything that the job printed and logged. Raises DefinitionError with all
+    faults of the definitions.
     """
-    found = load([source]).app(app)
+    found = load([source]).app(app_name(app))
     if found.saga is not None or found.partitioning is not None:
-        raise BadRequest(f"{app} is a saga, or fills partitions.", advice="Fly a saga with fly().")
+        raise BadRequest(f"{found.name} is a saga, or fills partitions.", advice="Fly a saga with fly().")
     assignment = _assigned(found, key, kwargs)
     with tempfile.TemporaryDirectory() as folder:
         stores = Stores(

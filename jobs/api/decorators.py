@@ -3,8 +3,8 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, overload
 
-from sluice.jobs.api.definition import AppFunction
-from sluice.jobs.api.options import AppOptions, AppRef, SagaAppOptions, ScheduleOptions
+from sluice.jobs.api.definition import AppFunction, AppRef
+from sluice.jobs.api.options import AppOptions, SagaAppOptions, ScheduleOptions
 from sluice.jobs.model.job import Job
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.step import Step

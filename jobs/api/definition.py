@@ -133,12 +133,19 @@ class AppFunction(Definition[P, R], Generic[P, R, Q, S]):
         return returned
 
 
+#: An app's name or its decorated function.
+AppRef: TypeAlias = str | Definition[..., Any]
 #: One entry of ``needs``: an app's function or name, a restricted dependency, or alternatives.
 Need: TypeAlias = str | Definition[..., Any] | AppDependency | Alternatives
 #: One alternative: an entry, or several that are required together.
 Choice: TypeAlias = (
     str | Definition[..., Any] | AppDependency | Sequence[str | Definition[..., Any] | AppDependency]
 )
+
+
+def app_name(app: AppRef) -> str:
+    """Return the name of an app."""
+    return app if isinstance(app, str) else app.name
 
 
 def any_of(*choices: Choice) -> Alternatives:

@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
-from sluice.jobs.api.definition import Definition, Duration, KeyValue, Need
+from sluice.jobs.api.definition import AppRef, Duration, KeyValue, Need
 from sluice.jobs.policy.retry_delay import RetryRule
 
 #: ISO text, Unix seconds, a day, or an aware datetime.
 Moment: TypeAlias = str | float | date | datetime
-#: An app's name or its decorated function.
-AppRef: TypeAlias = str | Definition[..., Any]
 
 
 class About(NamedTuple):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sluice.actors.results import read_result
 from sluice.broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
+from sluice.jobs.api.definition import AppRef, app_name
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import without_version
@@ -99,13 +100,13 @@ class Simulated:
         self._asked = 0
         self._was_left = False
 
-    def submit(self, app: str, key: str | None = None, *, id: str | None = None, **words: JSON) -> str:
+    def submit(self, app: AppRef, key: str | None = None, *, id: str | None = None, **words: JSON) -> str:
         """Submit jobs, with the options of a submit message. Return the submission's ID. It is received when time
         passes.
         """
         self._asked += 1
         id_ = id or f"submission {self._asked}"
-        named = {"app": app} | ({} if key is None else {"key": key})
+        named = {"app": app_name(app)} | ({} if key is None else {"key": key})
         self._send(Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(named | words))))
         return id_
 
@@ -121,10 +122,10 @@ class Simulated:
         """Resume a submission."""
         self._send(Resume(submission=submission))
 
-    def tell(self, app: str, key: str, event: str | None = None, payload: JSON = None) -> None:
+    def tell(self, app: AppRef, key: str, event: str | None = None, payload: JSON = None) -> None:
         """Send an event to a job. Without ``event`` the job continues, whichever event it waits for."""
         self._asked += 1
-        said = Resume(app=app, key=key, event=event, payload=payload, id=f"event {self._asked}")
+        said = Resume(app=app_name(app), key=key, event=event, payload=payload, id=f"event {self._asked}")
         self._send(said)
 
     def land(self, table: str, *partitions: str) -> None:
@@ -160,30 +161,33 @@ class Simulated:
 
     def states(self) -> dict[str, str]:
         """Return every job, as ``app/key``, and its state."""
-        return {f"{move.app}/{move.key}": str(move.target) for move in self._moves()}
+        return {str(JobName(move.app, move.key)): str(move.target) for move in self._moves()}
 
-    def state(self, app: str, key: str) -> str:
+    def state(self, app: AppRef, key: str) -> str:
         return self._of(app, key)[-1].target
 
-    def result(self, app: str, key: str) -> JSON:
+    def result(self, app: AppRef, key: str) -> JSON:
         """Return the result of a job, as plain JSON. BadRequest if the job has not succeeded."""
-        name = JobName(app, self._of(app, key)[-1].key)
+        name = JobName(app_name(app), self._of(app, key)[-1].key)
         text = read_result(self._plain, self._blobs, name)
         return None if text is None else msgspec.json.decode(text)
 
-    def transitions(self, app: str, key: str) -> list[tuple[float, str]]:
+    def transitions(self, app: AppRef, key: str) -> list[tuple[float, str]]:
         """Return the states that the job entered, each with the seconds since the beginning."""
         return [(self._s(move.at), str(move.target)) for move in self._of(app, key)]
 
-    def output(self, app: str, key: str) -> str:
+    def output(self, app: AppRef, key: str) -> str:
         """Return what the last run of the job printed and logged. Only a job that ran for real prints anything."""
-        name = JobName(app, self._of(app, key)[-1].key)
+        name = JobName(app_name(app), self._of(app, key)[-1].key)
         found = self._plain.transact(lambda tx: job_details.dossier(tx, name))
         return (found.rounds[-1].output or "") if found and found.rounds else ""
 
-    def ran(self, app: str, key: str | None = None) -> int:
+    def ran(self, app: AppRef, key: str | None = None) -> int:
         """Return how often the job was begun; without a key, how often jobs of the app were begun."""
-        found = self._of(app, key) if key is not None else [each for each in self._moves() if each.app == app]
+        name = app_name(app)
+        found = (
+            self._of(app, key) if key is not None else [each for each in self._moves() if each.app == name]
+        )
         return sum(move.target is State.RUNNING for move in found)
 
     def most_at_once(self, *apps: str) -> int:
@@ -197,10 +201,11 @@ class Simulated:
                 most = max(most, len(running))
         return most
 
-    def took_s(self, app: str | None = None, key: str | None = None) -> float:
+    def took_s(self, app: AppRef | None = None, key: str | None = None) -> float:
         """Return the seconds from the first transition of these jobs to the last."""
         found = self._moves() if app is None or key is None else self._of(app, key)
-        at = [move.at for move in found if app in {None, move.app}]
+        name = None if app is None else app_name(app)
+        at = [move.at for move in found if name in {None, move.app}]
         return (max(at) - min(at)).total_seconds() if at else 0.0
 
     def submission(self, id: str) -> SubmissionState:
@@ -248,14 +253,15 @@ class Simulated:
     def _moves(self) -> list[Move]:
         return self._plain.transact(moves)
 
-    def _of(self, app: str, key: str) -> list[Move]:
+    def _of(self, named: AppRef, key: str) -> list[Move]:
+        app = app_name(named)
         every, key = self._moves(), self._canonical(app, key)
         by_partition = self._installation.catalogue.app(app).partitioning is not None
-        named = _unversioned if by_partition and key == _unversioned(key) else str
-        if found := [move for move in every if move.app == app and named(move.key) == key]:
+        short = _unversioned if by_partition and key == _unversioned(key) else str
+        if found := [move for move in every if move.app == app and short(move.key) == key]:
             return found
-        known = sorted({f"{move.app}/{move.key}" for move in every})
-        raise NoSuchJob(f"There is no job {app}/{key}. There are: {', '.join(known) or 'none'}.")
+        known = sorted({str(JobName(move.app, move.key)) for move in every})
+        raise NoSuchJob(f"There is no job {JobName(app, key)}. There are: {', '.join(known) or 'none'}.")
 
     def _canonical(self, app: str, key: str) -> str:
         """Return the key as it is in the ledger, if the app defines how its keys are written."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sluice.jobs.examples import shops
 from sluice.ops.simulation.pipeline import NeverQuiet, NoSuchJob
 from sluice.ops.simulation.plugin import Pipelines
 from sluice.testing import Faults, Took
@@ -205,6 +206,27 @@ def test_a_job_that_runs_for_real_has_its_output(
         assert (printed, logged.partition("Z ")[2]) == (f"printed {key}", "WARNING acme: logged")
     assert "booked" in run.output("trip", "1").splitlines()
     assert sorted(capsys.readouterr().out.splitlines()) == ["booked", "printed 1", "printed 2"]
+
+
+def test_functions_are_accepted_in_place_of_names(pipeline: Pipelines) -> None:
+    run = pipeline("sluice.jobs.examples.shops", work={"report": Took(1, real=True)})
+    run.submit(shops.report, "20261120")
+    run.until_quiet()
+    assert run.state(shops.report, "20261120") == "succeeded"
+    assert run.ran(shops.fetch) == 6
+    assert run.took_s(shops.fetch) > 0
+    assert "turnover of 6 shops on 2026-11-20" in run.output(shops.report, "20261120")
+
+
+def test_the_job_of_an_app_without_identifiers_has_the_name_of_its_app(
+    pipeline: Pipelines, tmp_path: Path
+) -> None:
+    (tmp_path / "one.py").write_text("from sluice import app\n\n@app\ndef hello(): return 3\n")
+    run = pipeline(str(tmp_path / "one.py"), work={"hello": Took(1, real=True)})
+    run.submit("hello")
+    run.until_quiet()
+    assert run.states() == {"hello": "succeeded"}
+    assert run.result("hello", "") == 3
 
 
 def test_a_failed_chunk_is_bisected_down_to_the_failing_work_id(pipeline: Pipelines, source: Any) -> None:
