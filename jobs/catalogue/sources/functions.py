@@ -164,6 +164,14 @@ def path_of(function: Callable[..., Any]) -> str:
     return f"{place}:{name}"
 
 
+def text_place(function: Callable[..., Any]) -> tuple[str, str]:
+    """Return the file and the name of a function. A file that runs twice, as a source and by an import, creates two
+    functions with the same place.
+    """
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_qualname) if code else ("", path_of(function))
+
+
 def source_of(function: Callable[..., Any]) -> str:
     """Return the function's text from ``def`` on, without decorators; empty if it is not available.
 

@@ -33,7 +33,7 @@ from sluice.jobs.catalogue.resolve.tables import (
 )
 from sluice.jobs.catalogue.resolve.types import settle_kinds, type_apps
 from sluice.jobs.catalogue.sources.formats import SUFFIXES, read_document, read_stored
-from sluice.jobs.catalogue.sources.functions import load_file, load_module
+from sluice.jobs.catalogue.sources.functions import load_file, load_module, text_place
 from sluice.jobs.catalogue.sources.python_options import declarative
 from sluice.jobs.catalogue.sources.remote import Fetch, Unread, fetch_nothing, is_address
 from sluice.jobs.catalogue.sources.stau import (
@@ -121,9 +121,19 @@ def _read(
     first: dict[str, UnreadApp] = {}
     for entry in entries:
         other = first.setdefault(entry.name, entry)
-        if other is not entry and (entry.function is None or entry.function is not other.function):
+        if other is not entry and not _have_one_function(entry, other):
             faults.add(entry.origin, entry.name, f"it is defined in {other.origin} already")
     return {name: read_app(entry, default_job_id, delimiter, faults) for name, entry in first.items()}
+
+
+def _have_one_function(one: UnreadApp, other: UnreadApp) -> bool:
+    """Return whether two entries are the same definition, which one source may import from another.
+
+    A file that runs as a source and is also imported makes two functions of one text.
+    """
+    if one.function is None or other.function is None:
+        return False
+    return one.function is other.function or text_place(one.function) == text_place(other.function)
 
 
 def _check_graph(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:

@@ -19,7 +19,7 @@ from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.catalogue.fields.chunk_options import read_selector
 from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp
-from sluice.jobs.catalogue.sources.functions import text_of
+from sluice.jobs.catalogue.sources.functions import text_of, text_place
 
 CONFIG = "STAU_CONFIG"
 _OWN_WORDS = ("job_type", "main_func", "is_streaming")
@@ -124,7 +124,7 @@ def default_of_module(module: ModuleType, at: At) -> Selector | None:
 
 def default_of_folder(found: Mapping[str, Selector], at: At) -> Selector | None:
     """Return the one ``default_work_ids`` of the folder's files. A file may import it from another file."""
-    if len({_place(selector) for selector in found.values()}) > 1:
+    if len({text_place(selector.function) for selector in found.values()}) > 1:
         at.add(f"{_WORD}: it is set in {', '.join(found)} and applies to the whole folder; set it once")
     return next(iter(found.values()), None)
 
@@ -137,11 +137,3 @@ def _read(word: str, value: object, at: At) -> Selector | None:
     except ValueError as error:
         at.add(f"{word}: {error}")
         return None
-
-
-def _place(selector: Selector) -> tuple[str, str]:
-    """Return the place of its text. A file that runs twice, as a job and by an import, creates two
-    functions from it.
-    """
-    code = getattr(selector.function, "__code__", None)
-    return (code.co_filename, code.co_qualname) if code else ("", selector.path)

@@ -26,12 +26,6 @@ from sluice import Job, app, each, retry
 """
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def _written(text: str) -> str:
     Path("a.py").write_text(HEAD + dedent(text))
     return "a.py"
@@ -304,3 +298,21 @@ class TestRequests:
             return 2 * n
 
         assert f(4) == 8
+
+
+class TestSeveralFiles:
+    def test_a_file_needs_a_function_that_it_imports_from_another_file(self) -> None:
+        Path("pipeline").mkdir()
+        Path("pipeline/first.py").write_text("from sluice import app\n\n@app\ndef one(n: int): ...\n")
+        Path("pipeline/second.py").write_text(
+            "from sluice import app\nfrom first import one\n\n@app(needs=[one])\ndef two(n: int): ...\n"
+        )
+        catalogue = load(["pipeline"])
+        assert {*catalogue} == {"one", "two"}
+        assert [*catalogue["two"].parent_apps] == ["one"]
+
+    def test_two_functions_of_one_name_are_a_fault(self) -> None:
+        for name in ("first.py", "second.py"):
+            Path(name).write_text("from sluice import app\n\n@app\ndef one(n: int): ...\n")
+        with pytest.raises(DefinitionError, match=r"one: it is defined in first\.py already"):
+            load(["first.py", "second.py"])
