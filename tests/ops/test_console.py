@@ -63,7 +63,7 @@ def test_an_id_may_have_a_slash_and_a_space(asker: Asker) -> None:
         ("/api/submissions/no%00ne/cancel", None, 404, "no such call"),
         ("/api/jobs/b/9/resume", {"event": "go"}, 422, "The ledger has no job b/9"),
         ("/api/jobs/b/9/resume", {"events": "go"}, 400, "unknown field `events`"),
-        ("/api/jobs/b//resume", {}, 404, "no such call"),
+        ("/api/jobs/b//resume", {"event": "go"}, 422, "The ledger has no job b"),
         ("/api/jobs/b/9/resume/", {"event": ""}, 422, "event"),
         ("/api/unknown", None, 404, "no such call"),
         ("/", None, 404, "no such call"),
