@@ -17,9 +17,11 @@ from sluice.broker.interface import Broker
 from sluice.broker.messages import Message
 from sluice.broker.owner import ID_CHARS, InstallationOwner
 from sluice.jobs.blobs import BlobStore
+from sluice.jobs.catalogue.sources.functions import find_object
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
 from sluice.jobs.model.app import App
 from sluice.jobs.programs.store import ProgramStore
+from sluice.jobs.runners.function.started_hooks import StartedHooks
 from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.text.server_address import in_schema, named, without_password
@@ -109,6 +111,7 @@ def stores(settings: Settings) -> Stores:
         sandbox=Sandbox(replace(settings.fence, hidden=(*settings.fence.hidden, *kept))),
         # Half of the time between the moment when the lease is no longer trusted and its end.
         grace_s_max=settings.lease_s / 6,
+        hooks=StartedHooks(find_object, [settings.hooks] if settings.hooks else []),
     )
 
 

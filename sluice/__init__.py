@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sluice.jobs import retry
     from sluice.jobs.api.decorators import app, saga, schedule
     from sluice.jobs.api.definition import any_of, each
+    from sluice.jobs.api.hooks import Hooks
     from sluice.jobs.errors import JobFailed
     from sluice.jobs.model.external_work import ManagesJobs, Status
     from sluice.jobs.model.job import Job
@@ -34,6 +35,7 @@ __all__ = [
     "Fatal",
     "Flight",
     "Handle",
+    "Hooks",
     "Job",
     "JobFailed",
     "JobRequest",
@@ -65,6 +67,7 @@ _MODULES = {
     "Fatal": _ANSWERS,
     "Flight": "sluice.jobs.sagas.flight",
     "Handle": "sluice.actors.client",
+    "Hooks": "sluice.jobs.api.hooks",
     "Job": "sluice.jobs.model.job",
     "JobFailed": "sluice.jobs.errors",
     "JobRequest": "sluice.jobs.model.results",

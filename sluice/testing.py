@@ -62,6 +62,7 @@ from sluice.jobs.catalogue import load
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.catalogue.fields.draft import UnreadApp
 from sluice.jobs.catalogue.fields.work_options import read_saga
+from sluice.jobs.catalogue.sources.functions import find_object
 from sluice.jobs.catalogue.sources.python_options import declarative
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, text_of
@@ -73,6 +74,7 @@ from sluice.jobs.policy.sandbox_settings import Fence
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners import runner_for
+from sluice.jobs.runners.function.started_hooks import StartedHooks
 from sluice.jobs.runners.output import job_log, worker_log
 from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.jobs.runners.resources import Stores
@@ -103,9 +105,13 @@ def run(source: str, app: AppRef, key: str = "", **kwargs: JSON) -> Outcome:
             programs=ProgramStore(Path(folder) / "programs", Rules()),
             blobs=BlobStore(f"{folder}/blobs"),
             sandbox=Sandbox(Fence()),
+            hooks=(hooks := StartedHooks(find_object)),
         )
-        with captured_runs(passes_on=True):
-            return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
+        try:
+            with captured_runs(passes_on=True):
+                return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
+        finally:
+            hooks.stop()
 
 
 def fly(

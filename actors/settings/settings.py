@@ -49,6 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """
 
     apps: tuple[str, ...] = ()
+    hooks: str | None = None
     ledger_url: str | None = None
     ledger_schema: str = "sluice"
     broker_url: str = "memory://"
@@ -103,9 +104,9 @@ def settings_of(
     afterwards."""
     defaults = Settings()
     take = found.take
-    apps = apps or take("APPS", _sources, (), "apps.json,acme.pipelines")
     return Settings(
-        apps=apps,
+        apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
+        hooks=take("HOOKS", str, None, "acme.hooks:metrics"),
         ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
         ledger_schema=take("LEDGER_SCHEMA", schema_name, defaults.ledger_schema, "sluice_staging"),
         broker_url=take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),

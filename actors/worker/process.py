@@ -84,6 +84,7 @@ class Process:
         self._attempts = PlanAttempts(ledger, worker)
         self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
         self._observers = self._watched(settings)
+        self._stores = stores(settings)
         self._running = self._runs(worker)
         self._watching = ExternalWorkPoller(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = self._lives(worker, queues, threads)
@@ -141,6 +142,8 @@ class Process:
         self._to_plan.close(within_s=GOODBYE_S)
         self._running.give_up()
         _LOG.info("stopped: %s", _named(self._running.handed_back))
+        if self._stores.hooks is not None:
+            self._stores.hooks.stop()
         self._observers.close()
         self._attempts.close()
         self._lifeline.end()
@@ -148,6 +151,9 @@ class Process:
         self._kept.close()
 
     def _begin(self, coroutines: int) -> None:
+        if self._stores.hooks is not None:
+            paths = [path for app in self._catalogue().values() for path in app.hooks]
+            self._stores.hooks.of(paths)
         self._lifeline.start()
         self._running.start(coroutines=coroutines)
         self._attempts.start()
@@ -165,7 +171,7 @@ class Process:
             self._holdings,
             worker,
             self._send,
-            stores=stores(self._settings),
+            stores=self._stores,
             serves=self._serves,
             observers=self._observers,
             log_failures=self._settings.log_failures,

@@ -70,8 +70,9 @@ class App(Struct, frozen=True, kw_only=True):
 
     Source and code: ``origin`` is the source that defines the app, for messages to people. ``function`` is the user's
     callable. ``function_path`` is ``module:name`` or ``path/to/file.py:name``; a child process finds the function by
-    it. ``manager`` is the user's class, if ``job_type`` is a path to one (``jobs.model.external_work``). For a
-    ``saga``, the function that builds the steps is in ``saga`` only.
+    it. ``hooks`` are the paths of the hooks of its source (``jobs.api.hooks``). ``manager`` is the user's class, if
+    ``job_type`` is a path to one (``jobs.model.external_work``). For a ``saga``, the function that builds the steps is
+    in ``saga`` only.
 
     Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
     is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, their templates accept any
@@ -99,6 +100,7 @@ class App(Struct, frozen=True, kw_only=True):
     function: Callable[..., Any] | None = None
     function_path: str | None = None
     isolate: bool = False
+    hooks: tuple[str, ...] = ()
     bash_cmd: str | None = None
     manager: type | None = None
     spark: Spark | None = None

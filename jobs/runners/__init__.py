@@ -79,7 +79,9 @@ def _of_a_type(app: App, stores: Stores) -> Runner | None:
         return BashRunner(stores)
     if app.job_type == "pyspark" or (app.job_type == "python" and app.isolate):
         return IsolateRunner(stores)
-    return PythonRunner(app.function) if app.job_type == "python" and app.function else None
+    if app.job_type != "python" or app.function is None:
+        return None
+    return PythonRunner(app.function, stores.hooks.of(app.hooks) if stores.hooks else ())
 
 
 def _why_not(app: App) -> str:

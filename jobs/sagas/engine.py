@@ -17,7 +17,7 @@ from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Wait, r
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight, Seat, Working
-from sluice.jobs.sagas.hooks import Hooks
+from sluice.jobs.sagas.hooks import FlightHooks
 from sluice.jobs.sagas.inject import Injector
 from sluice.jobs.sagas.interrupts import HANDED_BACK, LOST, Tower
 from sluice.jobs.sagas.journal import Await, Direction, EntryResult, Failure, JournalEntry, Log
@@ -40,7 +40,7 @@ class Pilot:
         log: Log,
         means: Means,
         *,
-        hooks: Hooks,
+        hooks: FlightHooks,
         debug: Debug,
     ) -> None:
         self._steps = steps

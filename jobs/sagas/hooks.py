@@ -20,7 +20,7 @@ from sluice.jobs.sagas.spec import HOOK_METHODS
 from sluice.jobs.sagas.steps import is_awaited
 
 
-class Hooks:
+class FlightHooks:
     """Hooks of one run, called in the order in which they are listed. They are users' objects: any access may raise an
     exception that has no text. ``blame`` can handle that.
     """

@@ -10,7 +10,7 @@ from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.engine import Pilot
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight, Seat, context_of
-from sluice.jobs.sagas.hooks import Hooks
+from sluice.jobs.sagas.hooks import FlightHooks
 from sluice.jobs.sagas.journal import Failure, Log
 from sluice.jobs.sagas.result import DISMAL_FAILURE, FlightEnd, RunEnd
 from sluice.jobs.sagas.spec import Saga
@@ -45,7 +45,7 @@ def fly(
     steps = build_steps(saga.build, flight, log, means.blame)
     if isinstance(steps, Failure):
         return _unbuilt(steps, log, logger)
-    hooks = Hooks(saga.hooks, flight, means.blame)
+    hooks = FlightHooks(saga.hooks, flight, means.blame)
     return Pilot(steps, flight, seat, log, means, hooks=hooks, debug=debug).fly()
 
 

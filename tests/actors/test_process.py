@@ -114,3 +114,60 @@ def test_a_stopping_process_logs_its_runs_and_the_jobs_it_hands_back(
     ]
     assert ledger.transact(breaches) == []
     ledger.close()
+
+
+def test_a_process_starts_its_hooks_before_its_first_run_and_stops_them_after_its_last(
+    ledger_url: str, tmp_path: Path
+) -> None:
+    noted, source = tmp_path / "noted", tmp_path / "hooked_jobs.py"
+    source.write_text(
+        f"""
+from contextlib import contextmanager
+from sluice import Hooks, app
+
+def note(text):
+    with open({str(noted)!r}, "a") as file:
+        file.write(text + "\\n")
+
+class Noting(Hooks):
+    def __init__(self, name):
+        self.name = name
+    def worker_started(self):
+        note(f"{{self.name}} started")
+    def worker_stopping(self):
+        note(f"{{self.name}} stopping")
+    @contextmanager
+    def around(self, job):
+        note(f"{{self.name}} before")
+        yield
+        note(f"{{self.name}} after")
+
+hooks = Noting("own")
+
+@app
+def f():
+    note("runs")
+"""
+    )
+    everywhere = tmp_path / "everywhere.py"
+    everywhere.write_text(
+        source.read_text().replace('"own"', '"all"').replace("@app", "").replace("def f", "def g")
+    )
+    settings = Settings(apps=(str(source),), hooks=f"{everywhere}:hooks", tick_s=0.1, grace_s=5.0)
+    ledger = Ledger(ledger_url)
+    ledger.transact(empty)
+    broker = connect("memory://")
+    made = Process(settings, Definitions(settings), ledger, broker, threads=1)
+    made.start()
+    try:
+        assert noted.read_text().splitlines() == ["all started", "own started"]
+        submitted = made.client.submit(Submission(app="f", key=""))
+        assert made.client.wait(submitted, timeout_s=20).state is SubmissionState.SUCCEEDED
+    finally:
+        made.stop()
+        broker.close()
+    assert noted.read_text().splitlines()[2:] == [
+        *("all before", "own before", "runs", "own after", "all after"),
+        *("own stopping", "all stopping"),
+    ]
+    ledger.close()

@@ -38,7 +38,7 @@ class UnreadApp(Struct, frozen=True, kw_only=True):
     """One app of one source, unread. ``default_job_id`` and ``default_ids`` come from the source.
 
     ``text`` is the text of the whole module if the module is one app. ``spent`` are options that the source has
-    already read itself.
+    already read itself. ``hooks`` are the paths of the hooks in the source.
     """
 
     origin: str
@@ -50,6 +50,7 @@ class UnreadApp(Struct, frozen=True, kw_only=True):
     function_path: str | None = None
     text: str = ""
     spent: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
 
 
 class ScheduleEntry(Struct, frozen=True, kw_only=True):
@@ -148,6 +149,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
     readings: tuple[Reading, ...] = ()
+    hooks: tuple[str, ...] = ()
     compensate: str | None = None
     breaker: Breaker | None = None
     retry_budget: RetryBudget | None = None

@@ -194,6 +194,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[AppIdentifier, KnownK
         job_type=draft.work.job_type,
         function=draft.work.function,
         function_path=draft.work.function_path,
+        hooks=draft.hooks,
         isolate=draft.work.isolate,
         bash_cmd=draft.work.bash_cmd,
         manager=draft.work.manager,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.api.decorators import ScheduleDefinition
 from sluice.jobs.api.definition import Definition
+from sluice.jobs.api.hooks import Hooks
 from sluice.jobs.catalogue.catalogue import Catalogue
 from sluice.jobs.catalogue.cycles import cycles
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
@@ -123,7 +124,10 @@ def _read(
         other = first.setdefault(entry.name, entry)
         if other is not entry and not _have_one_function(entry, other):
             faults.add(entry.origin, entry.name, f"it is defined in {other.origin} already")
-    return {name: read_app(entry, default_job_id, delimiter, faults) for name, entry in first.items()}
+    return {
+        name: replace(read_app(entry, default_job_id, delimiter, faults), hooks=entry.hooks)
+        for name, entry in first.items()
+    }
 
 
 def _have_one_function(one: UnreadApp, other: UnreadApp) -> bool:
@@ -275,7 +279,7 @@ def _from_module(name: str, at: At) -> list[Written]:
         return []
     if not entries:
         at.add(_NO_APP)
-    return _served(entries, default_of_module(module, at))
+    return _served(entries, default_of_module(module, at), _hooks(module, name))
 
 
 def _from_files(paths: Iterable[Path], faults: DefinitionFaults, at: At) -> list[Written]:
@@ -284,6 +288,7 @@ def _from_files(paths: Iterable[Path], faults: DefinitionFaults, at: At) -> list
     """
     entries: list[Written] = []
     defaults: dict[str, Selector] = {}
+    hooks: list[str] = []
     broken = False
     for path in paths:
         of_file = At(faults, str(path))
@@ -295,17 +300,24 @@ def _from_files(paths: Iterable[Path], faults: DefinitionFaults, at: At) -> list
             of_file.add(str(error))
             broken = True
             continue
+        hooks += _hooks(module, str(path.absolute()))
         if default := default_of_module(module, of_file):
             defaults[path.name] = default
     if not entries and not broken:
         at.add(_NO_APP)
-    return _served(entries, default_of_folder(defaults, at))
+    return _served(entries, default_of_folder(defaults, at), hooks)
 
 
-def _served(entries: list[Written], default: Selector | None) -> list[Written]:
+def _served(entries: list[Written], default: Selector | None, hooks: Sequence[str]) -> list[Written]:
     return [
-        replace(entry, default_ids=default) if isinstance(entry, UnreadApp) else entry for entry in entries
+        replace(entry, default_ids=default, hooks=tuple(hooks)) if isinstance(entry, UnreadApp) else entry
+        for entry in entries
     ]
+
+
+def _hooks(module: ModuleType, place: str) -> list[str]:
+    """Return the paths of the hooks among the module's names."""
+    return [f"{place}:{name}" for name, value in vars(module).items() if isinstance(value, Hooks)]
 
 
 def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:

@@ -2,18 +2,21 @@
 
 import inspect
 import traceback
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import takewhile
 from types import TracebackType
 from typing import Any
 
 from msgspec.structs import replace
 
+from sluice.jobs.api.hooks import Hooks
 from sluice.jobs.api.signature import read_signature
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.retried_errors import RetriedErrors
+from sluice.jobs.runners.function.started_hooks import around
 from sluice.jobs.runners.results import returned
 from sluice.jobs.runners.run_outcome import failed
 from sluice.jobs.sagas.answers import Fatal, Retry, Success, answer_in
@@ -28,6 +31,9 @@ _LEADING = (
     "_frozen_importlib",
 )
 _ALL = RetriedErrors()
+_NO_HOOKS = nullcontext()
+#: Outcome of a function whose error was suppressed by a hook.
+_SUPPRESSED = Outcome(ending=Ending.DONE)
 
 #: Returns the outcome of a function that has returned this value. May raise ``Fatal`` or ``Retry``.
 Finish = Callable[[object], Outcome]
@@ -97,7 +103,12 @@ class FunctionCall:
 
 
 def perform(
-    call: FunctionCall, job: Job, finish: Finish | None = None, *, retried: RetriedErrors = _ALL
+    call: FunctionCall,
+    job: Job,
+    finish: Finish | None = None,
+    *,
+    retried: RetriedErrors = _ALL,
+    hooks: Sequence[Hooks] = (),
 ) -> Outcome:
     """Call the function to its end. The runner sets ``output`` afterwards.
 
@@ -109,23 +120,29 @@ def perform(
     except BadRequest as fault:
         return failed(fault.what)
     try:
-        return (finish or _finish)(call.function(*first, **named))
+        with around(hooks, job) if hooks else _NO_HOOKS:
+            return (finish or _finish)(call.function(*first, **named))
     except BaseException as error:
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
         return _of_error(error, retried)
+    return _SUPPRESSED
 
 
-async def perform_async(call: FunctionCall, job: Job, *, retried: RetriedErrors = _ALL) -> Outcome:
+async def perform_async(
+    call: FunctionCall, job: Job, *, retried: RetriedErrors = _ALL, hooks: Sequence[Hooks] = ()
+) -> Outcome:
     """Await a coroutine function to its end. A cancelled one has seen the request to stop."""
     try:
         first, named = call.arguments(job)
     except BadRequest as fault:
         return failed(fault.what)
     try:
-        return _finish(await call.function(*first, **named))
+        with around(hooks, job) if hooks else _NO_HOOKS:
+            return _finish(await call.function(*first, **named))
     except BaseException as error:
         # The loop cancels the coroutine because of a limit of the job, which ``cancelled`` then notes as seen.
         return failed("It was cancelled.") if job.cancelled else _of_error(error, retried)
+    return _SUPPRESSED
 
 
 def _of_error(error: BaseException, retried: RetriedErrors) -> Outcome:

@@ -8,11 +8,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
-from sluice.jobs.catalogue.sources.functions import resolve_function
+from sluice.jobs.catalogue.sources.functions import find_object, resolve_function
 from sluice.jobs.errors import BadRequest, SluiceError
 from sluice.jobs.model.job import Ending, Job, Outcome
 from sluice.jobs.runners.function.call import FunctionCall, account, perform
@@ -29,6 +30,7 @@ from sluice.jobs.runners.function.child_protocol import (
     read_at_start,
 )
 from sluice.jobs.runners.function.spark_session import missing_spark, perform_on_spark
+from sluice.jobs.runners.function.started_hooks import StartedHooks
 from sluice.jobs.runners.output import job_log, legible, log_line
 from sluice.jobs.runners.run_outcome import failed
 
@@ -105,14 +107,22 @@ def _run(errand: Errand, voice: _Voice, results: _AskedResults) -> Outcome:
     except BaseException as error:
         # Importing the user's module may raise anything, like the function itself.
         return failed(account(error))
-    if errand.spark is None:
-        _log_to_output()
     job = _job(errand, voice, cancelled, results)
-    return (
-        perform_on_spark(errand.spark, function, job)
-        if errand.spark
-        else perform(FunctionCall(function), job, retried=errand.retried)
-    )
+    if errand.spark is not None:
+        return perform_on_spark(errand.spark, function, job)
+    _log_to_output()
+    return _perform(errand, function, job)
+
+
+def _perform(errand: Errand, function: Callable[..., Any], job: Job) -> Outcome:
+    """Call the function between the start and the stop of the hooks, which are those of this process alone."""
+    hooks = StartedHooks(find_object, errand.hooks)
+    try:
+        return perform(FunctionCall(function), job, retried=errand.retried, hooks=hooks.of())
+    except SluiceError as fault:
+        return failed(fault.reason)
+    finally:
+        hooks.stop()
 
 
 def _settle(errand: Errand) -> None:

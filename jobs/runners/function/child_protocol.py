@@ -29,6 +29,7 @@ class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     has_results: bool = False
     spark: Spark | None = None
     retried: RetriedErrors = RetriedErrors()
+    hooks: tuple[str, ...] = ()
 
 
 class ChildProgress(Struct, frozen=True, forbid_unknown_fields=True, tag="progress"):

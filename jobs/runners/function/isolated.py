@@ -73,6 +73,8 @@ class IsolateRunner:
                 f"{assignment.name.app} cannot be isolated: its function is not at the top of a module."
             )
         errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
+        if self._stores.hooks is not None:
+            errand = replace(errand, hooks=(*self._stores.hooks.paths, *assignment.app.hooks))
         ear = _Ear(limits, report, worker_log(assignment.name), acknowledge, assignment.results)
         try:
             environment = function_environment(assignment, assignment.policy, os.environ)

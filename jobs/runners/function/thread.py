@@ -12,10 +12,11 @@ it.
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from sluice.jobs.api.hooks import Hooks
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report, Transaction
 from sluice.jobs.runners.function.call import FunctionCall, perform, perform_async
@@ -36,8 +37,9 @@ class PythonRunner:
     ``run`` runs a coroutine function in a loop of its own, for callers without one.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], hooks: Sequence[Hooks] = ()) -> None:
         self._call = FunctionCall(function)
+        self._hooks = hooks
 
     def run(
         self,
@@ -56,7 +58,8 @@ class PythonRunner:
             assignment, limits, output, report=report, transaction=transaction, acknowledge=acknowledge
         )
         with output:
-            outcome = perform(self._call, job, retried=assignment.policy.retried_errors)
+            retried = assignment.policy.retried_errors
+            outcome = perform(self._call, job, retried=retried, hooks=self._hooks)
         return output.of(_judged(outcome, job, limits))
 
     async def run_async(
@@ -77,7 +80,8 @@ class PythonRunner:
             assignment, limits, output, report=report, transaction=transaction, acknowledge=acknowledge
         )
         with output:
-            outcome = await perform_async(self._call, job, retried=assignment.policy.retried_errors)
+            retried = assignment.policy.retried_errors
+            outcome = await perform_async(self._call, job, retried=retried, hooks=self._hooks)
         return output.of(_judged(outcome, job, limits))
 
 

@@ -40,6 +40,7 @@ in its environment, and none of the variables above: [job types](job-types.md).
 #: Description of each setting. A test compares the names with the existing settings.
 WORDS = {
     "SLUICE_APPS": "sources of the definitions: files, folders, modules, `redis://…`",
+    "SLUICE_HOOKS": "[hooks](functions.md#hooks) of all functions, as `module:name`",
     "SLUICE_LEDGER_URL": "the Postgres database of the ledger",
     "SLUICE_LEDGER_SCHEMA": "the schema of that database with the tables of the ledger",
     "SLUICE_BROKER_URL": "the broker: `memory://`, `amqp://…`, `amqps://…`, `redis://…`, `rediss://…`",
