@@ -9,6 +9,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 #: Tasks for which the page must name the files to change.
 TASKS = {
+    "definitions in python",
+    "coroutines",
     "claim",
     "record an outcome",
     "judge",
