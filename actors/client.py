@@ -54,9 +54,9 @@ R = TypeVar("R")
 class Client:
     """Client of one ledger. ``publish`` sends messages to the broker; if it fails, that is only logged.
 
-    ``definitions`` returns the catalogue for operations that need it. ``blobs`` has the large results. ``within`` is
-    the trace context of this program, for submissions made outside of any span (see
-    ``actors.telemetry.trace_context``).
+    ``definitions`` returns the catalogue for operations that need it. With ``checks``, submissions must fit it; else
+    the planner refuses them later. ``blobs`` has the large results. ``within`` is the trace context of this program,
+    for submissions made outside of any span (see ``actors.telemetry.trace_context``).
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Client:
         *,
         blobs: BlobStore | None = None,
         within: str | None = None,
+        checks: bool = False,
     ) -> None:
         self._ledger = ledger
         self._publish = publish
         self._definitions = definitions
         self._blobs = blobs
         self._within = within
+        self._checks = checks
         self._ends = EndListener(ledger)
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
@@ -108,7 +110,7 @@ class Client:
         BadRequest for values that no planner would accept, or that do not fit the definitions of this client.
         UnknownApp if it has definitions, and none of the app. Conflict for an id of another submission.
         """
-        if self._definitions:
+        if self._definitions and self._checks:
             for submission in wanted:
                 require_defined(self._definitions(), submission)
         with sending([sound(submission) for submission in wanted], within=self._within) as named:

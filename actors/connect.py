@@ -24,6 +24,8 @@ def connect(
     definitions = Definitions(settings) if settings.apps else None
     with tracing(settings), open_ledger(settings) as ledger, telling(settings, ledger) as tell:
         current = (lambda: definitions.current) if definitions else None
-        client = Client(ledger, tell, current, blobs=blobs(settings), within=settings.traceparent)
+        client = Client(
+            ledger, tell, current, blobs=blobs(settings), within=settings.traceparent, checks=True
+        )
         with closing(client):
             yield client

@@ -105,8 +105,9 @@ def set_up_logs(kind: str, *, verbose: bool = False) -> None:
     """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors."""
     level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler(_Stderr())
-    # ``captured_runs`` has all loggers emit from INFO on, so that the output of a job is the same in every command.
-    handler.setLevel(level)
+    if not verbose:
+        # ``captured_runs`` has all loggers emit from INFO on, so that the output of a job is the same in every command.
+        handler.setLevel(level)
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("pika").setLevel(logging.CRITICAL)

@@ -31,7 +31,7 @@ def rest(n: int, **kwargs): ...
 def client(world: World, tmp_path: Path) -> Iterator[Client]:
     (tmp_path / "checked_apps.py").write_text(APPS)
     catalogue = load([str(tmp_path / "checked_apps.py")])
-    with closing(Client(world.ledger, world.queue.extend, lambda: catalogue)) as made:
+    with closing(Client(world.ledger, world.queue.extend, lambda: catalogue, checks=True)) as made:
         yield made
 
 
