@@ -102,10 +102,10 @@ def settings_of(
 ) -> Settings:
     """Return the settings from the texts found. Every setting that exists is taken, so ``sources.asked`` is complete
     afterwards."""
-    defaults = Settings()
-    take = found.take
+    defaults, take = Settings(), found.take
+    apps = apps or take("APPS", _sources, (), "apps.json,acme.pipelines")
     return Settings(
-        apps=apps or take("APPS", _sources, (), "apps.json,acme.pipelines"),
+        apps=apps,
         hooks=take("HOOKS", str, None, "acme.hooks:metrics"),
         ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
         ledger_schema=take("LEDGER_SCHEMA", schema_name, defaults.ledger_schema, "sluice_staging"),
