@@ -48,7 +48,7 @@ class _Wait:
         self._again_s = MARK_AGAIN_S
 
     def is_due(self, numbers: set[int] | None) -> bool:
-        """Return whether to read it now. ``numbers`` are those of the submissions that were notified, or None for
+        """Return whether to read it now. ``numbers`` are the numbers of the notified submissions, or None for
         all."""
         if numbers is None or self.number in numbers:
             return True

@@ -125,7 +125,7 @@ class ClaimsInFlight:
             leave.set()
 
     def claims(self, *, older_than_s: float = 0.0) -> list[Claim]:
-        """Return the held claims, or only those that have been held for this long."""
+        """Return the held claims, or only the claims that were held for this long."""
         with self._lock:
             if not older_than_s:
                 return list(self._stops)

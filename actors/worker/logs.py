@@ -90,7 +90,7 @@ def _written(text: str) -> str:
 
 class _Stderr:
     """Writer to the present ``sys.stderr``. A live display replaces that, so that log lines appear above the
-    display. A line that is logged in a run is not part of what the run prints."""
+    display. A line that is logged in a run is not part of its output."""
 
     def write(self, text: str) -> None:
         with outside_of_runs():

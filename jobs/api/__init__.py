@@ -1,4 +1,4 @@
-"""Python form of definitions: what users write above and in the signatures of their functions.
+"""Python form of definitions: decorators, signatures and options of users' functions.
 
 - ``decorators``: ``app``, ``saga`` and ``schedule``.
 - ``definition``: the decorated function, and the dependencies that it offers (``fetch.all("shop")``).

@@ -51,7 +51,7 @@ class JobRequest(Struct, Generic[R], frozen=True, kw_only=True):
 
 @lru_cache(1024)
 def result_type(function: Callable[..., Any]) -> Any:
-    """Return the annotation of what a function returns. ``Any`` if it has none or if it cannot be evaluated here."""
+    """Return the annotation of a function's return value. ``Any`` if it has none or if it cannot be evaluated here."""
     annotation = evaluated(function, getattr(function, "__annotations__", {}).get("return", Any))
     return Any if isinstance(annotation, str) else annotation
 

@@ -1,8 +1,8 @@
 """Output of a run in a thread of the worker: everything that its code prints, logs and warns about.
 
 ``RunOutput`` collects the text of one run. It is the current run (a ``ContextVar``) of the thread that runs the job,
-of the threads that the job starts, and of the tasks that it submits to a thread pool. ``captured_runs`` sends what is
-written in such a thread to the run:
+of the threads that the job starts, and of the tasks that it submits to a thread pool. ``captured_runs`` sends text that
+is written in such a thread to the run:
 
 - ``sys.stdout`` and ``sys.stderr``, so also ``print`` and ``warnings``. The output has both, in the order of writing.
 - log records of all loggers except Sluice's own, in the format of ``job.log``

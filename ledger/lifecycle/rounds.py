@@ -2,8 +2,8 @@
 
 In the second case the worker's later outcome is refused.
 
-While a job runs, its round holds what the job has written so far (``store_live``). The outcome's output replaces that.
-A round that ends without an outcome, or with one that has no output, keeps it.
+While a job runs, its round holds the output so far (``store_live``). The outcome's output replaces that.
+A round that ends without an outcome, or without output, keeps it.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ class Written(NamedTuple):
 
 
 def store_live(tx: Tx, written: Mapping[Claim, Written]) -> None:
-    """Store what running jobs have written so far. A round that has ended stays as it is."""
+    """Store the output of running jobs so far. A round that has ended stays as it is."""
     rows = [(*right, *texts) for right, texts in written.items()]
     tx.write(_STORE_LIVE, **arrays(rows, "jobs", "claims", "outputs", "stderrs"))
 

@@ -132,7 +132,7 @@ class Bars:
     def __enter__(self) -> Self:
         self._live.start()
         self._opened.callback(self._live.stop)
-        # The display has put its own streams in front of those that capture the output of runs.
+        # The display has put its own streams in front of the streams that capture the output of runs.
         self._opened.enter_context(captured_streams(passes_on=True))
         return self
 

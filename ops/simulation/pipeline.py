@@ -177,7 +177,7 @@ class Simulated:
         return [(self._s(move.at), str(move.target)) for move in self._of(app, key)]
 
     def output(self, app: AppRef, key: str) -> str:
-        """Return what the last run of the job printed and logged. Only a job that ran for real prints anything."""
+        """Return the output of the job's last run. Only a job that ran for real has output."""
         name = JobName(app_name(app), self._of(app, key)[-1].key)
         found = self._plain.transact(lambda tx: job_details.dossier(tx, name))
         return (found.rounds[-1].output or "") if found and found.rounds else ""

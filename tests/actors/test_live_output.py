@@ -26,7 +26,7 @@ from tests.actors.ledgers import Counting, Refusing
 from tests.broker.conftest import until
 from tests.world import World
 
-#: Seconds from one look to the next: a look also takes a moment.
+#: Seconds between two checks, each of which takes a moment.
 LOOK_S = EVERY_S + 0.01
 
 

@@ -73,7 +73,7 @@ def _values(keyed: Sequence[Parameter]) -> dict[str, Any]:
 
 
 def _merged(option: str, found: Mapping[str, Any], words: Mapping[str, Any], at: At) -> dict[str, Any]:
-    """Return the option with what the signature adds to it. Nothing if neither has anything."""
+    """Return the option, completed from the signature. Empty if neither has a value."""
     written = words.get(option, {})
     if not isinstance(written, Mapping):
         return {}

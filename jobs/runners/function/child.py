@@ -115,7 +115,7 @@ def _run(errand: Errand, voice: _Voice, results: _AskedResults) -> Outcome:
 
 
 def _perform(errand: Errand, function: Callable[..., Any], job: Job) -> Outcome:
-    """Call the function between the start and the stop of the hooks, which are those of this process alone."""
+    """Call the function between the start and the stop of the hooks. They belong to this process alone."""
     hooks = StartedHooks(find_object, errand.hooks)
     try:
         return perform(FunctionCall(function), job, retried=errand.retried, hooks=hooks.of())

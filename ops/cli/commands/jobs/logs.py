@@ -27,7 +27,7 @@ from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
 from sluice.ops.text import moment
 
-#: Seconds between two looks at a job that is followed. Its worker stores its output every half second.
+#: Seconds between two checks of a job that is followed. Its worker stores its output every half second.
 FOLLOW_EVERY_S = 0.3
 
 
@@ -107,7 +107,7 @@ class _RoundFollower:
         self._shown: dict[int, tuple[str, str]] = {}
 
     def show(self, found: Dossier) -> None:
-        """Show what was not shown yet."""
+        """Show the new rounds and lines."""
         for each in _written(found, self._number):
             if each.claim in self._ended:
                 continue
