@@ -34,11 +34,6 @@ def declarative(options: Mapping[str, object], at: At) -> dict[str, object]:
     return converted
 
 
-def as_option(value: object) -> object:
-    """Return a value of a submission made in Python as a message has it. ValueError for a naive ``datetime``."""
-    return _plain(value)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}

@@ -57,13 +57,11 @@ class TestKeys:
         assert {name: [*values] for name, values in f.autofill.items()} == {"shop": ["graz", "oslo"]}
 
     def test_it_has_the_digest_of_the_same_definition_with_options(self) -> None:
-        body = '(day, shop="x"): ...'
         short = _app('@app\ndef f(day: date, shop: str = each(["graz"])): ...')
         Path("options.json").write_text(
             '{"f": {"job_type": "python", "function": "a.py:f", "job_id": "{day}_{shop}",'
             ' "identifiers": {"day": "date", "shop": "str"}, "autofill_values": {"shop": ["graz"]}}}'
         )
-        assert body
         assert load(["options.json"])["f"].digest == short.digest
 
     def test_an_app_without_identifiers_has_one_job_with_an_empty_key(self) -> None:
@@ -239,10 +237,8 @@ class TestErrors:
             def f(): raise {raised}("no")
         """
         outcome = _run(text, "")
-        assert (str(outcome.error).startswith(("Own", "a.Own", raised, "sluice_a")), outcome.final) == (
-            True,
-            final,
-        )
+        assert raised in str(outcome.error)
+        assert outcome.final is final
 
     def test_only_functions_have_classes_of_errors(self) -> None:
         Path("a.json").write_text('{"f": {"job_id": "{n}", "bash_cmd": "true", "retry_on": ["OSError"]}}')
