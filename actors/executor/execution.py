@@ -243,6 +243,8 @@ class Execution:
             return _NOT_STARTED
         try:
             assignment = report.begins(self._assigned(catalogue, job))
+            if assignment.span and not assignment.partitions:
+                return _NOTHING_LEFT
             runner = self._runner_of(assignment.app)
             if not isinstance(runner, PythonRunner):
                 raise BadRequest(f"{job.name.app} is no coroutine any more.")
