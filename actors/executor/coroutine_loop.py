@@ -13,7 +13,6 @@ from collections.abc import Callable, Coroutine
 from threading import Condition, Event, Thread
 from typing import Any, Generic, TypeVar
 
-from sluice.actors.executor.job_services import JobTransactions
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.runners.stop_signal import Limits
@@ -30,14 +29,15 @@ NEVER_BEGUN = Outcome(ending=Ending.NOT_STARTED, error="its worker was stopped b
 
 
 class CoroutineRun:
-    """Run of one job on the loop. ``outcome`` is set at its end."""
+    """Run of one job on the loop. ``outcome`` is set at its end. It is None if the run has committed its own success.
+    ``limits`` are set while the code of the job runs."""
 
-    def __init__(self, job: ClaimedJob, stop: Event, transacting: JobTransactions) -> None:
+    def __init__(self, job: ClaimedJob, stop: Event) -> None:
         self.job = job
         self.stop = stop
-        self.transacting = transacting
         self.limits: Limits | None = None
-        self.outcome = NEVER_BEGUN
+        self.took_s = 0.0
+        self.outcome: Outcome | None = NEVER_BEGUN
 
     def must_stop(self) -> bool:
         """Return whether the run is over its timeout, or its worker requests a stop."""

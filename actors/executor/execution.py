@@ -26,19 +26,20 @@ from sluice.actors.executor.breakers import has_failed
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.coroutine_loop import COROUTINES_MAX, CoroutineLoop, CoroutineRun
 from sluice.actors.executor.job_services import (
-    JobTransactions,
     PartitionAcknowledger,
     RunJournal,
     WorkAttachment,
     not_taken_up,
+    user_transaction,
 )
 from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.actors.executor.live_output import LiveOutput
+from sluice.actors.executor.own_successes import OwnSuccesses
 from sluice.actors.executor.transactions import Capacity, SettleResult
 from sluice.actors.results import RunResults
 from sluice.actors.telemetry.observers import RunObservers, RunReport
 from sluice.broker.delivery import Delivery
-from sluice.broker.messages import Execute, Executed, Message
+from sluice.broker.messages import Execute, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
 from sluice.jobs.model.app import App
@@ -110,6 +111,7 @@ class Execution:
         self._loop = CoroutineLoop(self._record_coroutines)
         self._live = LiveOutput(ledger)
         self._ending = Event()
+        self._own_successes = OwnSuccesses(ledger, worker, send, self._ending)
         self._left_alone: set[str] = set()
         #: Jobs that this process has handed back since it began to stop, as ``app/key``.
         self.handed_back: list[str] = []
@@ -223,7 +225,7 @@ class Execution:
         subjects = self._observers.take_up(taken.jobs)
         stops = self._holdings.take((job.right for job in taken.jobs), subjects, asked_at=taken.asked_at)
         for job in taken.jobs:
-            run = CoroutineRun(job, stops[job.right], JobTransactions(self._ledger, job.right))
+            run = CoroutineRun(job, stops[job.right])
             self._loop.start(self._run_coroutine(catalogue, run), run.must_stop)
 
     async def _run_coroutine(self, catalogue: Catalogue, run: CoroutineRun) -> CoroutineRun:
@@ -231,9 +233,12 @@ class Execution:
         job = run.job
         with self._reported(job) as report:
             began = time.monotonic()
-            outcome = await self._run_async(catalogue, run, report)
-            run.outcome = msgspec.structs.replace(outcome, took_s=time.monotonic() - began)
-            report.outcome = None if run.transacting.committed else run.outcome
+            outcome: Outcome | None = await self._run_async(catalogue, run, report)
+            run.took_s = time.monotonic() - began
+            if outcome and outcome.succeeded_in is not None:
+                outcome = await asyncio.to_thread(self._own_successes.conclude, job, outcome)
+            run.outcome = outcome and msgspec.structs.replace(outcome, took_s=run.took_s)
+            report.outcome = run.outcome
         self._holdings.release([job.right])
         return run
 
@@ -254,9 +259,11 @@ class Execution:
                 stop=run.stop,
                 limits=run.limits,
                 report=_unheard,
-                transaction=run.transacting.open,
+                transaction=partial(user_transaction, self._ledger),
                 acknowledge=self._acknowledge(assignment, job, run.stop),
             )
+            # The coroutine has ended, so nothing is left that could be cancelled.
+            run.limits = None
             if needs_blob(outcome):
                 store = partial(with_stored_result, outcome, assignment, self._stores.blobs)
                 outcome = await asyncio.to_thread(store)
@@ -268,16 +275,12 @@ class Execution:
 
     def _record_coroutines(self, runs: Sequence[CoroutineRun]) -> None:
         """Record the outcomes of coroutines that have ended. Called in a thread of the loop."""
-        outcomes = {run.job.right: run.outcome for run in runs if not run.transacting.committed}
+        outcomes = {run.job.right: run.outcome for run in runs if run.outcome}
         for run in runs:
-            self._paces.note(run.job.app, run.outcome.took_s or 0.0)
-            if run.transacting.committed:
-                self._send(run.transacting.messages)
-                self._complete(run.job, run.outcome)
-                self._send([Executed(jobs=(run.job.id,))])
+            self._paces.note(run.job.app, run.took_s)
         try:
             self._settle(self._catalogue(), outcomes)
-            for app in {run.job.app for run in runs if has_failed(run.outcome)}:
+            for app in {run.job.app for run in runs if run.outcome and has_failed(run.outcome)}:
                 self._evaluate_breaker(app)
         finally:
             rights = [run.job.right for run in runs]
@@ -309,9 +312,7 @@ class Execution:
                     outcome = self._run(catalogue, job, stops[job.right], report)
                     report.outcome = outcome
                 self._holdings.release([job.right])
-                if outcome is None:
-                    self._send([Executed(jobs=(job.id,))])
-                elif outcome.ending is not Ending.DETACHED:
+                if outcome and outcome.ending is not Ending.DETACHED:
                     load.note(job.right, outcome)
                     if has_failed(outcome) and self._breaks(load):
                         load.hold_back()
@@ -357,17 +358,16 @@ class Execution:
         self._settle(self._catalogue(), outcomes)
 
     def _run(self, catalogue: Catalogue, job: ClaimedJob, stop: Event, report: RunReport) -> Outcome | None:
-        """Run one job, and return its outcome, or None if the run committed its own success."""
+        """Run one job, and return its outcome, or None if the run has committed its own success."""
         if stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
-        transacting = JobTransactions(self._ledger, job.right)
         journal = RunJournal(self._ledger, job, stop) if job.saga_open else None
         began = time.monotonic()
         try:
             assignment = report.begins(self._assigned(catalogue, job))
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
-            outcome = self._run_assigned(assignment, job, stop, transacting, journal)
+            outcome = self._run_assigned(assignment, job, stop, journal)
             outcome = with_stored_result(outcome, assignment, self._stores.blobs)
         except SluiceError as error:
             return self._not_run(job, journal, error)
@@ -379,11 +379,8 @@ class Execution:
         took_s = time.monotonic() - began
         if outcome.ending is not Ending.DETACHED:
             self._paces.note(job.app, took_s)
-        if transacting.committed:
-            self._send(transacting.messages)
-            self._complete(job, outcome)
-            return None
-        return msgspec.structs.replace(outcome, took_s=took_s)
+        to_record = self._own_successes.conclude(job, outcome)
+        return to_record and msgspec.structs.replace(to_record, took_s=took_s)
 
     def _not_run(self, job: ClaimedJob, journal: RunJournal | None, error: Exception) -> Outcome:
         """Return the outcome of a job that could not be run because of this error."""
@@ -405,15 +402,10 @@ class Execution:
         app = self._versions.of(catalogue, job.name)
         assignment = assign(app, job, NO_ECHO if app.unbounded else self._live.echo(job.right))
         results = RunResults(self._ledger, self._catalogue, self._stores.blobs, job, assignment.ids)
-        return msgspec.structs.replace(assignment, results=results)
+        return msgspec.structs.replace(assignment, results=results, success=self._own_successes.right(job))
 
     def _run_assigned(
-        self,
-        assignment: Assignment,
-        job: ClaimedJob,
-        stop: Event,
-        transacting: JobTransactions,
-        journal: RunJournal | None,
+        self, assignment: Assignment, job: ClaimedJob, stop: Event, journal: RunJournal | None
     ) -> Outcome:
         if journal and assignment.app.saga is None:
             raise BadRequest(f"{job.name.app} is no saga any more.")
@@ -422,22 +414,11 @@ class Execution:
             # Another worker continues a flight where it stands, so this one leaves it before the grace time is over.
             stop=self._holdings.leave_of(job.right) if journal else stop,
             report=_unheard,
-            transaction=transacting.open,
+            transaction=partial(user_transaction, self._ledger),
             attachment=WorkAttachment(self._ledger, job, stop, self._send),
             acknowledge=self._acknowledge(assignment, job, stop),
             journal=journal,
         )
-
-    def _complete(self, job: ClaimedJob, outcome: Outcome) -> None:
-        """Add to the round of a run that committed its own success: its result, all of its output, and its error after
-        that commit."""
-        error = None if outcome.ending is Ending.DONE else outcome.error
-        if error is not None:
-            _LOG.error(
-                "%s failed after its transaction was committed; it stays succeeded: %s", job.name, error
-            )
-        complete = partial(transactions.complete, self._ledger, job.right, outcome, error=error)
-        while_unreachable(complete, self._ending, f"the result of {job.name} after its transaction waits")
 
     def _runner_of(self, app: App) -> Runner:
         """Return the runner of an app. There is one for each definition, and it is kept until another definition

@@ -4,8 +4,8 @@
   the rest fails.
 - ``WorkAttachment``: connection between a run and the external work that it started (see ``jobs.model.external_work``).
 - ``RunJournal``: connection between a run and the journal of its flight (see ``jobs.sagas.journal``).
-- ``JobTransactions``: with ``job.transaction()``, the user's writes and the job's success commit together, or neither
-  does.
+- ``user_transaction``: with ``job.transaction()``, the user's writes and the job's success commit together, or neither
+  does (see ``jobs.own_success``).
 
 For handles and the journal, the ledger decides whether the claim still holds. While the ledger is unreachable, the
 lease decides.
@@ -18,7 +18,6 @@ from functools import partial
 from threading import Event
 from typing import TypeVar
 
-from sluice.actors.dispatch import announce
 from sluice.actors.executor import transactions
 from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.broker.messages import Message
@@ -30,11 +29,9 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, TransactionKind, reached
 from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
-from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx, UserConnection
 from sluice.ledger.keyspaces import partitions
-from sluice.ledger.lifecycle import outcomes
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.sagas import journals
 
@@ -197,34 +194,12 @@ class ClaimLost(SluiceError):
     """Raised when the job was taken over, so that nothing that this run wrote may stay."""
 
 
-class JobTransactions:
-    """Transaction of one run.
-
-    ``committed``: the job has succeeded, and nothing that the run does afterwards changes that. ``messages`` must then
-    be sent. The result follows when the function has returned. Until then, its round is marked as ``result_pending``.
-    """
-
-    def __init__(self, ledger: Ledger, right: Claim) -> None:
-        self.committed = False
-        self.messages: Sequence[Message] = []
-        self._ledger = ledger
-        self._right = right
-
-    @contextmanager
-    def open(self, output: Callable[[], str]) -> Iterator[UserConnection]:
-        """Yield a connection to the ledger's own database. If the block ends without an error, the job succeeds.
-
-        ``output`` returns the text that the run has printed so far.
-        """
-        if self.committed:
-            raise SluiceError("A job has one transaction, and this job's has been committed.")
-        with self._ledger.transaction() as tx:
-            yield tx.connection
-            tx.restore_idle_timeout()
-            outcome = Outcome(ending=Ending.DONE, output=output(), result_pending=True)
-            if outcomes.record(tx, {self._right: outcome}).refused:
-                raise ClaimLost(f"Claim {self._right.number} was taken over; its writes are rolled back.")
-            self.messages = announce(tx, [], By.EXECUTOR)
-            reached(Failpoint.USER_WRITTEN)
-        reached(Failpoint.USER_COMMITTED)
-        self.committed = True
+@contextmanager
+def user_transaction(ledger: Ledger, succeed: Callable[[UserConnection], None]) -> Iterator[UserConnection]:
+    """Yield a connection to the ledger's own database. ``succeed`` records the success of the job at the end."""
+    with ledger.transaction() as tx:
+        yield tx.connection
+        tx.restore_idle_timeout()
+        succeed(tx.connection)
+        reached(Failpoint.USER_WRITTEN)
+    reached(Failpoint.USER_COMMITTED)

@@ -84,10 +84,18 @@ def record(ledger: Ledger, by_claim: Mapping[Claim, Outcome]) -> tuple[Sequence[
     return ledger.transact(work, TransactionKind.RECORD)
 
 
-def complete(ledger: Ledger, right: Claim, outcome: Outcome, *, error: str | None) -> None:
-    """Add to a round that committed its own success the result of the run, and its output and error after that
-    commit."""
-    ledger.transact(lambda tx: rounds.complete_committed(tx, right, outcome, error=error))
+def complete(
+    ledger: Ledger, right: Claim, outcome: Outcome, *, error: str | None
+) -> Sequence[Message] | None:
+    """Add to a round that has committed its own success the result of the run, and its output and error after that
+    commit. Return the messages that follow, or None if the success is not committed."""
+
+    def work(tx: Tx) -> Sequence[Message] | None:
+        if not rounds.complete_committed(tx, right, outcome, error=error):
+            return None
+        return [Executed(jobs=(right.job,)), *announce(tx, [], By.EXECUTOR)]
+
+    return ledger.transact(work)
 
 
 class Capacity(Struct, frozen=True):

@@ -20,17 +20,30 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.results import Returning, decoded, result_type
 from sluice.jobs.model.submission import JSON
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.policy.policy import Policy
 
 R = TypeVar("R")
 
 #: Receives the amount done and the total. It must not raise, because user code would be blamed for the error.
 Report = Callable[[int, int | None], None]
-#: Opens a transaction in the ledger's database that commits together with this job's success. The argument returns
-#: the output of the run so far, which is stored with the success.
-Transaction = Callable[[Callable[[], str]], AbstractContextManager[Any]]
+#: Opens a transaction in the ledger's database. The argument records the success of the job on its connection, at the
+#: end of the block.
+Transaction = Callable[[Callable[[Any], None]], AbstractContextManager[Any]]
 #: Receives a finished partition. It stays finished, even if the rest of the run fails.
 Acknowledge = Callable[[str], None]
+
+
+class OwnEnd(NamedTuple):
+    """Means of the code to end its job in a transaction. ``succeed`` records the success on a connection, and returns
+    the ID of its transaction. ``transaction`` opens one.
+    """
+
+    succeed: Callable[[Any], int] | None = None
+    transaction: Transaction | None = None
+
+
+_NO_OWN_END = OwnEnd()
 
 
 class GrowingText(Protocol):
@@ -78,7 +91,8 @@ class RunContext(Struct, frozen=True, kw_only=True):
     recoveries of one job (``idempotency_token``). ``days`` names the identifiers that are calendar days.
     ``partitions`` are the unfinished partitions of the ``span`` of the ``table``. ``inputs`` has the partitions that
     these need of each table (``jobs.keys.partitions.inputs_of``), and ``input_versions`` the versions of those tables.
-    With ``traceparent``, a process that the run starts can join its trace.
+    With ``traceparent``, a process that the run starts can join its trace. ``success`` is the right to record the job's
+    success, or None for a run without a ledger.
     """
 
     name: JobName
@@ -96,6 +110,7 @@ class RunContext(Struct, frozen=True, kw_only=True):
     claim: int
     token: str
     traceparent: str | None = None
+    success: OwnSuccess | None = None
 
     @property
     def typed_ids(self) -> dict[str, Value | date]:
@@ -147,18 +162,20 @@ class Job:
         report: Report,
         log: logging.Logger,
         cancelled: Callable[[], bool],
-        transaction: Callable[[], AbstractContextManager[Any]] | None = None,
+        own_end: OwnEnd = _NO_OWN_END,
         acknowledge: Acknowledge | None = None,
         results: ResultSource | None = None,
     ) -> None:
         self.log = log
         #: Whether the code has seen the request to stop. Only then can its end be a reaction to it.
         self.told = False
+        #: ID of the database transaction in which the code has recorded the success of the job, if it has.
+        self.succeeded_in: int | None = None
         self._claimed = claimed
         self._work_ids = None if claimed.work_ids is None else list(claimed.work_ids)
         self._report = report
         self._cancelled = cancelled
-        self._transaction = transaction
+        self._own_end = own_end
         self._acknowledge = acknowledge
         self._results = results
 
@@ -270,12 +287,25 @@ class Job:
     def transaction(self) -> AbstractContextManager[Any]:
         """Return a psycopg connection to the ledger's database. Its writes commit together with this job's success.
 
-        The end of the block ends the job. A run has one such block. A second one, and any other exception after the
-        first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
+        The end of the block ends the job. After it, any exception is reported as the round's ``error_after_commit``,
+        and the job stays succeeded. So is a second block, whose writes are rolled back.
         """
-        if self._transaction is None:
-            raise self._refusal("transaction()", "Run the function in the worker: set isolate: false.")
-        return self._transaction()
+        if self._own_end.transaction is None:
+            advice = "Set isolate: false, or use job.succeed_in() on a connection of your own."
+            raise self._refusal("transaction()", advice)
+        return self._own_end.transaction(self.succeed_in)
+
+    def succeed_in(self, connection: Any) -> None:
+        """Record the success of this job in a transaction of your own, on a connection to the ledger's database.
+
+        ``connection`` is an open transaction of a DB-API driver, of SQLAlchemy (connection or session) or of Django.
+        Call this last in it, because from then on the job is locked. Its commit ends the job, with your writes; its
+        rollback takes both back. Commit before the function returns: otherwise the round fails. After the commit, any
+        exception is reported as the round's ``error_after_commit``.
+        """
+        if self._own_end.succeed is None:
+            raise self._refusal("succeed_in()", "It needs the ledger, and this run has none.")
+        self.succeeded_in = self._own_end.succeed(connection)
 
     @overload
     def result_of(
@@ -372,7 +402,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     depends on it.
 
     ``result_json`` is the value that the function returned, or ``result_blob`` names the blob with it.
-    ``result_pending``: the run has committed its success, and its function has not returned yet.
+    ``succeeded_in`` is the ID of the database transaction in which the run itself has recorded the success of the job.
+    Whether it was committed is not known here.
 
     After an error, ``final`` fails the job although tries are left. ``retry_after_s`` overrides the delay of the
     app's ``retry``.
@@ -391,7 +422,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     log: str = ""
     result_json: str | None = None
     result_blob: str | None = None
-    result_pending: bool = False
+    succeeded_in: int | None = None
     final: bool = False
     retry_after_s: float | None = None
 

@@ -18,7 +18,7 @@ from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Refusal
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
 from sluice.jobs.text.server_address import without_password
-from sluice.ledger.database.conninfo import complete, unreachable
+from sluice.ledger.database.conninfo import complete, schema_of, unreachable
 from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
 
 T = TypeVar("T")
@@ -162,6 +162,7 @@ class Ledger:
             "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
         }
         self.url = url
+        self.schema = schema_of(url)
         self._clock = clock
         self._also: Callable[[Tx, Any], None] | None = None
         self._asked = 0
@@ -249,11 +250,15 @@ class Ledger:
         """Return the number of this process's round trips to the database, in transactions that have ended."""
         return self._asked
 
+    def virtual_time(self) -> datetime | None:
+        """Return the time by the clock that was passed in. None in production, where the database's clock decides."""
+        return self._clock() if self._clock else None
+
     def close(self) -> None:
         self._pool.close()
 
     def _tx(self, connection: CursorConnection) -> Tx:
-        return Tx(connection, self._clock() if self._clock else None)
+        return Tx(connection, self.virtual_time())
 
     def _forbidden(self, error: Exception) -> BadSetting:
         return BadSetting(

@@ -38,6 +38,7 @@ _OURS: dict[str, str | int] = {
     "keepalives_count": _ASKED,
     "fallback_application_name": "sluice",
 }
+_SEARCH_PATH = re.compile(r"search_path=(\w+)")
 _THE_SERVERS = {
     # No object of a user can replace a table of the ledger, not even a temporary table.
     "search_path": f"{SCHEMA},pg_temp",
@@ -60,6 +61,12 @@ def complete(url: str, **settings: object) -> str:
         ) from None
     options = " ".join([_written(_THE_SERVERS), str(said.get("options", "")), _written(settings)])
     return make_conninfo("", **_OURS | said | {"options": options})
+
+
+def schema_of(url: str) -> str:
+    """Return the schema of the ledger at this address."""
+    options = str(conninfo_to_dict(complete(url)).get("options", ""))
+    return str(_SEARCH_PATH.findall(options)[-1])
 
 
 #: Messages of Postgres about a wrong address, with texts on which people can act. libpq has no code for these.

@@ -28,7 +28,8 @@ WITH closed AS (
 _COMPLETE_COMMITTED = f"""
 UPDATE round SET output = %(output)s, stderr = %(stderr)s, error_after_commit = %(error)s,
                  result = %(result)s, result_blob = %(result_blob)s, result_pending = NULL
-WHERE job = %(job)s AND claim = %(claim)s AND ending = '{Ending.DONE}'
+FROM job WHERE job.id = %(job)s AND round.job = job.id AND round.claim = %(claim)s AND round.ending = '{Ending.DONE}'
+RETURNING job.pool
 """
 # It takes no row that another transaction holds, because that one is about to end the round. So it waits for nothing,
 # and cannot be part of a deadlock.
@@ -48,13 +49,13 @@ WHERE round.job = held.job AND round.claim = held.claim AND round.ending IS NULL
 ENDED = """unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(endings)s::text[], %(took_s)s::float8[],
             %(exit_codes)s::int[], %(errors)s::text[], %(outputs)s::text[], %(stderrs)s::text[],
             %(logs)s::text[], %(output_blobs)s::text[], %(stderr_blobs)s::text[], %(finals)s::bool[],
-            %(retries_after_s)s::float8[], %(results)s::text[], %(result_blobs)s::text[], %(results_pending)s::bool[])
+            %(retries_after_s)s::float8[], %(results)s::text[], %(result_blobs)s::text[])
      AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob, final,
-               retry_after_s, result, result_blob, result_pending)"""
+               retry_after_s, result, result_blob)"""
 _OF_ROUNDS = (
     *("jobs", "claims", "endings", "took_s", "exit_codes", "errors", "outputs", "stderrs"),
     *("logs", "output_blobs", "stderr_blobs", "finals", "retries_after_s"),
-    *("results", "result_blobs", "results_pending"),
+    *("results", "result_blobs"),
 )
 
 
@@ -67,7 +68,7 @@ def close_rounds(given: str = ENDED) -> str:
                      stderr = coalesce(nullif(given.stderr, ''), round.stderr, ''),
                      output_blob = given.output_blob, stderr_blob = given.stderr_blob,
                      final = given.final, retry_after_s = given.retry_after_s,
-                     result = given.result, result_blob = given.result_blob, result_pending = given.result_pending
+                     result = given.result, result_blob = given.result_blob
     FROM {given} WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
     RETURNING round.job, round.ending, round.error
     """
@@ -92,9 +93,12 @@ def store_live(tx: Tx, written: Mapping[Claim, Written]) -> None:
     tx.write(_STORE_LIVE, **arrays(rows, "jobs", "claims", "outputs", "stderrs"))
 
 
-def complete_committed(tx: Tx, claim: Claim, outcome: Outcome, *, error: str | None) -> None:
-    """Add the output, the result and the error after the commit to a round of a run that committed its own success."""
-    tx.write(
+def complete_committed(tx: Tx, claim: Claim, outcome: Outcome, *, error: str | None) -> bool:
+    """Add the output, the result and the error after the commit to a round of a run that has recorded its own success.
+
+    Return False if that success is not committed. The slot of the job's pool is free from now on.
+    """
+    pools = tx.column(
         _COMPLETE_COMMITTED,
         job=claim.job,
         claim=claim.number,
@@ -104,6 +108,8 @@ def complete_committed(tx: Tx, claim: Claim, outcome: Outcome, *, error: str | N
         result=outcome.result_json,
         result_blob=outcome.result_blob,
     )
+    tx.pools.update(pool for pool in pools if pool is not None)
+    return bool(pools)
 
 
 def interrupt(tx: Tx, jobs: list[int], ending: Lost | State) -> None:
@@ -130,7 +136,6 @@ def parameters(outcomes: Mapping[Claim, Outcome]) -> dict[str, list[object]]:
             outcome.retry_after_s,
             outcome.result_json,
             outcome.result_blob,
-            outcome.result_pending or None,
         )
         for right, outcome in outcomes.items()
     ]

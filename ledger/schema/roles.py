@@ -11,9 +11,9 @@ Privileges after the script has run:
   past. It reads definitions in the ledger and does not write them, so it cannot choose the definitions that other
   processes plan with.
 - ``reader`` is for the read-only console and for people. It reads every table, in read-only transactions.
-- ``submitter`` may call ``submit`` and nothing else. That function runs with its owner's rights, and finds its table
-  and functions in the ledger's schema alone, independent of the caller's ``search_path``. ``resume`` runs in the same
-  way, but a submitter may not call it, because that would reach the sagas of other users.
+- ``submitter`` may call ``submit`` and ``succeed`` and nothing else. These functions run with their owner's rights, and
+  find their tables and functions in the ledger's schema alone, independent of the caller's ``search_path``. ``resume``
+  runs in the same way, but a submitter may not call it, because that would reach the sagas of other users.
 
 People logged in with these roles can use unqualified table names: the roles search the ledger's schema first.
 
@@ -38,7 +38,12 @@ HISTORY = ("transition", "audit")
 #: them.
 DEFINITIONS = ("app_version", "branch", "branch_sync")
 #: Functions that run with their owner's rights, and the roles that may call them.
-_FUNCTIONS = {"submit(jsonb)": ("control", "worker", "submitter"), "resume(jsonb)": ("control", "worker")}
+_FUNCTIONS = {
+    "submit(jsonb)": ("control", "worker", "submitter"),
+    "resume(jsonb)": ("control", "worker"),
+    # A caller needs the ID of the worker that runs the job, which only the job's own code gets.
+    "succeed(bigint, bigint, uuid, text, text, timestamptz)": ("control", "worker", "submitter"),
+}
 #: Functions that run with the caller's rights.
 _PLAIN_FUNCTIONS = {
     "sluice_submit(jsonb)": ("control", "worker", "submitter"),

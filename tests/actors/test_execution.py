@@ -99,7 +99,7 @@ def test_the_output_up_to_the_commit_is_stored_with_the_success(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that dies after the commit adds nothing to the round any more."""
-    monkeypatch.setattr(transactions, "complete", lambda *_, **__: None)
+    monkeypatch.setattr(transactions, "complete", lambda *_, **__: [])
     bench.run("talks")
     done = bench.round_of("talks")
     assert [line.split()[-1] for line in (done.output or "").splitlines()] == ["before", "inside"]
@@ -109,7 +109,7 @@ def test_the_output_up_to_the_commit_is_stored_with_the_success(
     ("app", "error"),
     [
         ("breaks_afterwards", "ConnectionError: SMTP is down"),
-        ("opens_two", "A job has one transaction, and this job's has been committed."),
+        ("opens_two", "The job has succeeded already."),
     ],
 )
 def test_an_exception_after_the_commit_is_logged_and_kept_with_the_round(

@@ -6,6 +6,7 @@ import pytest
 
 from sluice.actors.client import Client
 from sluice.actors.results import NoResult
+from sluice.broker.messages import Executed
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
@@ -226,8 +227,9 @@ def test_a_result_that_was_lost_after_the_commit_is_no_none(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker dies after the commit, so that it stores no result. Until its lease ends, it might still do it."""
-    monkeypatch.setattr("sluice.actors.executor.transactions.complete", lambda *_, **__: None)
+    monkeypatch.setattr("sluice.actors.executor.transactions.complete", lambda *_, **__: [])
     bench.run("banks_and_counts")
+    bench.sent.append(Executed(jobs=(bench.world.known("banks_and_counts/1").id,)))
     bench.judge()
     assert bench.world.state("banks_and_counts") is State.SUCCEEDED
     client = Client(bench.world.ledger, lambda _: None)

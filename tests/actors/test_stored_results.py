@@ -1,9 +1,13 @@
 """Results in the ledger: stored with the success, replaced by a rerun, removed with the round."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from sluice.actors.executor import execution, transactions
 from sluice.actors.executor.execution import Execution
+from sluice.broker.messages import Message
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.observe.failpoints import Failpoint, Point
 from sluice.jobs.states import State
@@ -120,9 +124,9 @@ def test_the_result_of_a_run_with_a_transaction_follows_the_commit(
     seen: list[object] = []
     complete = transactions.complete
 
-    def watched(*args: object, **words: object) -> None:
+    def watched(*args: Any, **words: Any) -> Sequence[Message] | None:
         seen.extend([bench.world.state("banks_and_counts"), stored(bench, "banks_and_counts")])
-        complete(*args, **words)
+        return complete(*args, **words)
 
     monkeypatch.setattr(transactions, "complete", watched)
     bench.run("banks_and_counts")

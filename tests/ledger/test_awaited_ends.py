@@ -3,8 +3,10 @@
 import psycopg
 import pytest
 
+from sluice.broker.messages import Executed
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import awaited_ends
 from sluice.ledger.lifecycle.awaited_ends import PLANNED_WITHIN_S, Awaited, Progress
@@ -78,7 +80,17 @@ def test_a_job_is_over_before_its_submission(world: World) -> None:
 def test_a_job_whose_function_has_yet_to_return_is_not_over_while_its_worker_lives(world: World) -> None:
     world.apps("a")
     world.submit("a", id="s")
-    world.record(world.take("a"), result_pending=True)
+    claimed = world.take("a")
+    right = OwnSuccess(
+        job=claimed.id,
+        claim=claimed.claim,
+        worker=str(world.worker),
+        schema=world.ledger.schema,
+        at=world.now,
+    )
+    world.ledger.transact(lambda tx: right.record(tx.connection, ""))
+    world.queue.append(Executed(jobs=(claimed.id,)))
+    world.deliver()
     found = progress(world, "s")
     assert (found.job, found.is_pending, found.is_over) == (State.SUCCEEDED, True, False)
     world.tick(after_s=3600)

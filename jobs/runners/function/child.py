@@ -15,7 +15,7 @@ import msgspec
 
 from sluice.jobs.catalogue.sources.functions import find_object, resolve_function
 from sluice.jobs.errors import BadRequest, SluiceError
-from sluice.jobs.model.job import Ending, Job, Outcome
+from sluice.jobs.model.job import Ending, Job, Outcome, OwnEnd
 from sluice.jobs.runners.function.call import FunctionCall, account, perform
 from sluice.jobs.runners.function.child_protocol import (
     Acknowledged,
@@ -27,6 +27,7 @@ from sluice.jobs.runners.function.child_protocol import (
     ResultAnswer,
     ResultsWanted,
     ResultWanted,
+    SuccessRecorded,
     read_at_start,
 )
 from sluice.jobs.runners.function.spark_session import missing_spark, perform_on_spark
@@ -163,9 +164,24 @@ def _job(errand: Errand, voice: _Voice, cancelled: threading.Event, results: _As
             tell=lambda level, text: voice.say(LogLine(level, legible(text))),
         ),
         cancelled=cancelled.is_set,
+        own_end=OwnEnd(_recording(errand, voice)),
         acknowledge=(lambda partition: voice.say(Acknowledged(partition))) if errand.acknowledges else None,
         results=results if errand.has_results else None,
     )
+
+
+def _recording(errand: Errand, voice: _Voice) -> Callable[[Any], int] | None:
+    """Return a function that records the success of the job on a connection. The worker has the output so far."""
+    success = errand.claimed.success
+    if success is None:
+        return None
+
+    def record(connection: Any) -> int:
+        transaction = success.record(connection, "")
+        voice.say(SuccessRecorded(transaction))
+        return transaction
+
+    return record
 
 
 if __name__ == "__main__":

@@ -48,6 +48,12 @@ class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True, tag="acknowl
     partition: str
 
 
+class SuccessRecorded(Struct, frozen=True, forbid_unknown_fields=True, tag="success recorded"):
+    """The function has recorded the success of its job in this transaction of its own, which is not committed yet."""
+
+    transaction: int
+
+
 class ResultWanted(Struct, frozen=True, forbid_unknown_fields=True, tag="result wanted"):
     """Question for the result of one job. The child waits for the answer."""
 
@@ -85,7 +91,9 @@ class FunctionEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"
     result: Raw = Raw(b"null")
 
 
-Event = ChildProgress | LogLine | Acknowledged | ResultWanted | ResultsWanted | FunctionEnded
+Event = (
+    ChildProgress | LogLine | Acknowledged | SuccessRecorded | ResultWanted | ResultsWanted | FunctionEnded
+)
 
 
 def write_at_start(descriptor: int, content: bytes) -> None:

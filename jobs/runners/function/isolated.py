@@ -30,6 +30,7 @@ from sluice.jobs.runners.function.child_protocol import (
     ResultAnswer,
     ResultsWanted,
     ResultWanted,
+    SuccessRecorded,
     write_at_start,
 )
 from sluice.jobs.runners.function.spark_settings import for_run
@@ -51,7 +52,7 @@ _EVENTS = msgspec.json.Decoder(Event)
 class IsolateRunner:
     """Runner of a function by its path, and of the ``main`` of Spark jobs. In a thread their Spark would outlive them.
 
-    ``job.transaction()`` is not available because the connection belongs to the worker.
+    ``job.transaction()`` is not available because the connection belongs to the worker. ``job.succeed_in()`` is.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -81,7 +82,7 @@ class IsolateRunner:
             exit_ = _run_child(errand, environment, limits, ear, assignment, stores=self._stores)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")
-        outcome = _outcome(exit_, ear.ended, assignment)
+        outcome = replace(_outcome(exit_, ear.ended, assignment), succeeded_in=ear.succeeded_in)
         return with_whole(outcome, exit_, assignment, self._stores.blobs)
 
 
@@ -147,7 +148,8 @@ def _python(function_path: str) -> tuple[str, ...]:
 
 
 class _Ear:
-    """Reader of the child's events, line by line, that answers its questions. ``ended`` is the child's last event."""
+    """Reader of the child's events, line by line, that answers its questions. ``ended`` is the child's last event.
+    ``succeeded_in`` is as in ``Outcome``."""
 
     def __init__(
         self,
@@ -158,6 +160,7 @@ class _Ear:
         results: ResultSource | None = None,
     ) -> None:
         self.ended: FunctionEnded | None = None
+        self.succeeded_in: int | None = None
         self._limits = limits
         self._report = report
         self._tell = tell
@@ -200,6 +203,8 @@ class _Ear:
             case Acknowledged(partition=partition):
                 if self._acknowledge is not None:
                     self._acknowledge(partition)
+            case SuccessRecorded(transaction=transaction):
+                self.succeeded_in = transaction
             case ResultWanted(app=app, key=key, identifiers=identifiers):
                 self._answer(lambda source: {"": source.of(app, key, identifiers)})
             case ResultsWanted(app=app):

@@ -13,12 +13,13 @@ it.
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from sluice.jobs.api.hooks import Hooks
 from sluice.jobs.model.app import App
-from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, Report, Transaction
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Job, Outcome, OwnEnd, Report, Transaction
 from sluice.jobs.runners.function.call import FunctionCall, perform, perform_async
 from sluice.jobs.runners.output import job_log, worker_log
 from sluice.jobs.runners.run_outcome import failed, of_halt
@@ -99,10 +100,16 @@ def _job(
         report=report,
         log=job_log(assignment.name, write=output.log, tell=worker_log(assignment.name)),
         cancelled=lambda: limits.reached() is not None,
-        transaction=transaction and partial(transaction, output.text),
+        own_end=OwnEnd(_recording(assignment, output), transaction),
         acknowledge=acknowledge,
         results=assignment.results,
     )
+
+
+def _recording(assignment: Assignment, output: RunOutput) -> Callable[[Any], int] | None:
+    """Return a function that records the success of the job on a connection, with the output so far."""
+    success = assignment.success
+    return None if success is None else lambda connection: success.record(connection, output.text())
 
 
 def _refusal(assignment: Assignment, stop: threading.Event) -> Outcome | None:
@@ -122,8 +129,9 @@ def _judged(outcome: Outcome, job: Job, limits: Limits) -> Outcome:
 
     Past its timeout it always counts as timed out, like a process.
     """
+    outcome = replace(outcome, succeeded_in=job.succeeded_in) if job.succeeded_in is not None else outcome
     halt = limits.reached()
     if halt is Halt.TIMED_OUT or (halt is Halt.STOPPED and job.told):
         ending, error = of_halt(halt, limits.timeout_s)
-        return Outcome(ending=ending, error=error)
+        return Outcome(ending=ending, error=error, succeeded_in=job.succeeded_in)
     return outcome

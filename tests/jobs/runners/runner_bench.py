@@ -16,6 +16,7 @@ from sluice.jobs.model.external_work import Attachment
 from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Transaction, idempotency_token
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.program import Program
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.sandbox_settings import Fence
 from sluice.jobs.programs.store import ProgramStore
@@ -86,6 +87,7 @@ class Bench:
         work_ids: tuple[int | str, ...] | None = None,
         span: tuple[str, str] | None = None,
         partitions: tuple[str, ...] = (),
+        success: OwnSuccess | None = None,
     ) -> Assignment:
         return Assignment(
             app=app,
@@ -99,6 +101,7 @@ class Bench:
             round=round_,
             claim=claim,
             token=idempotency_token(app.name, app.digest, key),
+            success=success,
         )
 
     def run(

@@ -4,10 +4,11 @@ import asyncio
 import functools
 import logging
 import re
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from sluice import Fatal, Rerun, Retry, Stop, Success, Wait
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import KEPT_BYTES, Ending, Job
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.runners import runner_for
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually, python_app, stores_in
@@ -222,17 +224,21 @@ def test_a_transaction_uses_the_workers_connection(bench: Bench) -> None:
     steps: list[str] = []
 
     @contextmanager
-    def transaction(output: Callable[[], str]) -> Iterator[str]:
-        yield "a connection"
-        steps.append(f"committed with {output().split()[-1]}")
+    def transaction(succeed: Callable[[Any], None]) -> Iterator[Any]:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            yield connection
+            steps.append("written")
+            succeed(connection)
 
     def function(job: Job) -> None:
-        job.log.info("printed")
         with job.transaction() as connection:
-            steps.append(connection)
+            assert connection.execute("SELECT 7").fetchone() == (7,)
+        steps.append("committed")
 
-    assert bench.run(bench.assign(python_app(function)), transaction=transaction).ending is Ending.DONE
-    assert steps == ["a connection", "committed with printed"]
+    assignment = bench.assign(python_app(function), success=OwnSuccess())
+    outcome = bench.run(assignment, transaction=transaction)
+    assert (outcome.ending, outcome.succeeded_in) == (Ending.DONE, 0)
+    assert steps == ["written", "committed"]
 
 
 def test_an_unavailable_transaction_is_refused_with_advice(bench: Bench) -> None:

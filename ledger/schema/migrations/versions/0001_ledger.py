@@ -804,6 +804,45 @@ BEGIN
 END
 $$;
 """
+_SUCCEED = """
+-- For jobs that record their success in a transaction of their own (jobs.own_success). It does what the executor
+-- does with a success, and raises instead of returning that it cannot: the caller's writes must not be committed then.
+CREATE FUNCTION succeed(
+    its_job bigint, its_claim bigint, its_worker uuid, its_transaction text, written text, moment timestamptz
+) RETURNS text LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp AS $$
+DECLARE
+    now_at CONSTANT timestamptz := coalesce(moment, clock_timestamp());
+BEGIN
+    IF pg_current_xact_id()::text <> its_transaction THEN
+        RAISE EXCEPTION 'The connection is not in a transaction, so the success would be committed by itself.'
+            USING ERRCODE = 'no_active_sql_transaction', HINT = 'Begin a transaction before job.succeed_in().';
+    END IF;
+    UPDATE job SET
+        state = 'executed', changed_at = now_at, worker = NULL, attempt_timeout_at = NULL, handle = NULL,
+        next_poll_at = NULL, failed_polls = 0, dispatched_at = now_at, dispatch_attempts = 0
+    WHERE id = its_job AND state = 'running' AND claim = its_claim AND worker = its_worker;
+    IF NOT FOUND AND EXISTS (SELECT FROM round WHERE job = its_job AND claim = its_claim AND ending = 'done') THEN
+        RAISE EXCEPTION 'The job has succeeded already.' USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF NOT FOUND THEN
+        RAISE EXCEPTION 'Claim % was taken over; its writes are rolled back.', its_claim
+            USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    INSERT INTO transition (job, at, source, target, verb, by, round, claim)
+    SELECT id, now_at, 'running', 'executed', 'record', 'executor', round, claim FROM job WHERE id = its_job;
+    UPDATE round SET
+        executed_at = now_at, ending = 'done', output = coalesce(nullif(written, ''), output, ''),
+        stderr = coalesce(stderr, ''), result_pending = true
+    WHERE job = its_job AND claim = its_claim;
+    INSERT INTO breaker_event (app, failed, succeeded, error)
+    SELECT job.app, 0, 1, NULL FROM job JOIN breaker ON breaker.app = job.app
+    WHERE job.id = its_job AND (
+        breaker.fails > 0 OR EXISTS (SELECT FROM breaker_event AS news WHERE news.app = job.app)
+        OR EXISTS (SELECT FROM app_pause WHERE app_pause.app = job.app AND app_pause.until IS NOT NULL));
+    RETURN 'succeeded';
+END
+$$;
+"""
 _ALIASES = """
 -- The name that it had before the ledger had a schema of its own.
 CREATE FUNCTION sluice_submit(request jsonb) RETURNS text LANGUAGE sql
@@ -821,6 +860,16 @@ END $do$;
 def upgrade() -> None:
     bind = op.get_bind()
     schema = bind.exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one()
-    for text in (_VERSION, _TABLES, _FIRST_ROWS, _REQUEST_FAULT, _CONTENT, _SUBMIT, _RESUME, _ALIASES):
+    for text in (
+        _VERSION,
+        _TABLES,
+        _FIRST_ROWS,
+        _REQUEST_FAULT,
+        _CONTENT,
+        _SUBMIT,
+        _RESUME,
+        _SUCCEED,
+        _ALIASES,
+    ):
         # The driver would take a percent sign for a parameter.
         bind.exec_driver_sql(text.replace("@schema@", schema).replace("%", "%%"))
