@@ -14,7 +14,8 @@ The statements have no parameters, because each driver writes these in its own w
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -63,6 +64,24 @@ class OwnSuccess(Struct, frozen=True, kw_only=True):
         return f"SELECT {self.schema}.succeed({right}, '{transaction}', {written}, {at})"
 
 
+@contextmanager
+def rehearsed_transaction(connection: Any) -> Iterator[Any]:
+    """Yield the connection of a test. Commit at the end of the block, or roll back after an error.
+
+    With psycopg, the block is a savepoint if the test has an open transaction.
+    """
+    if hasattr(connection, "transaction"):
+        with connection.transaction():
+            yield connection
+        return
+    try:
+        yield connection
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
 def _statements_of(connection: Any) -> Callable[[str], str]:
     """Return a function that runs a statement on this connection and returns its only value, as a text."""
     if hasattr(connection, "run_sync"):
@@ -91,11 +110,10 @@ def _statements_of(connection: Any) -> Callable[[str], str]:
 
 
 def _unusable(connection: Any) -> BadRequest:
-    return BadRequest(
-        f"job.succeed_in() cannot use {type(connection).__name__}.",
-        advice="Pass a connection of a DB-API driver, of SQLAlchemy or of Django. In a coroutine with an asynchronous "
-        "session of SQLAlchemy, write `await session.run_sync(job.succeed_in)`",
-    )
+    what = f"job.succeed_in() cannot use {type(connection).__name__}"
+    if hasattr(connection, "run_sync"):
+        return BadRequest(f"{what}: write `await session.run_sync(job.succeed_in)`.")
+    return BadRequest(f"{what}: pass a connection of a DB-API driver, of SQLAlchemy or of Django.")
 
 
 def _only_value(row: Any) -> str:

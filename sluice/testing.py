@@ -48,7 +48,9 @@ Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. ``Fau
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment, Outcome, RunContext, idempotency_token
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
+from sluice.jobs.own_success import OwnSuccess, rehearsed_transaction
 from sluice.jobs.policy.sandbox_settings import Fence
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.programs.store import ProgramStore
@@ -88,13 +91,17 @@ from sluice.jobs.simulated import Faults, Took
 __all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
 
 
-def run(source: str, app: AppRef, key: str = "", **kwargs: JSON) -> Outcome:
+def run(source: str, app: AppRef, key: str = "", *, connection: Any = None, **kwargs: JSON) -> Outcome:
     """Run one job and return its outcome.
 
     ``source`` names the definitions, as ``--apps`` does. ``app`` is a name or the decorated function. ``key`` must fit
     the app's template, or is the work IDs of a chunk, for example ``1-3,7``. If the run failed, ``error`` of the
     outcome has the reason. ``output`` is everything that the job printed and logged. Raises DefinitionError with all
     faults of the definitions.
+
+    ``connection`` is the connection that ``job.transaction()`` yields. It is committed at the end of the block. With
+    psycopg, the block is a savepoint if the test has an open transaction. ``job.succeed_in()`` accepts any connection,
+    and writes nothing. Afterwards, ``outcome.succeeded_in`` is not None.
     """
     found = load([source]).app(app_name(app))
     if found.saga is not None or found.partitioning is not None:
@@ -109,7 +116,12 @@ def run(source: str, app: AppRef, key: str = "", **kwargs: JSON) -> Outcome:
         )
         try:
             with captured_runs(passes_on=True):
-                return runner_for(found, stores).run(assignment, stop=threading.Event(), report=_unheard)
+                return runner_for(found, stores).run(
+                    assignment,
+                    stop=threading.Event(),
+                    report=_unheard,
+                    transaction=partial(_transaction, connection),
+                )
         finally:
             hooks.stop()
 
@@ -121,17 +133,20 @@ def fly(
     context: Any = None,
     events: Mapping[str, JSON] = {},
     debug: Debug | None = None,
+    connection: Any = None,
 ) -> Flown:
     """Run one flight of a saga and return its result.
 
     ``saga`` is the result of ``@saga``, or a plain function that returns steps. ``inputs`` are the identifiers of its
     key and the kwargs of its submission. ``context`` replaces the object that the saga's own ``context`` makes. Every
-    event that the flight waits for arrives, with its payload from ``events``.
+    event that the flight waits for arrives, with its payload from ``events``. ``connection`` is the connection that
+    ``flight.transaction()`` yields, as in ``run``.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=worker_log(_name_of(saga, inputs)))
-    rehearsal = _rehearsals(saga, inputs, context, events, logger=logger, debug=debug or Debug())(
-        RehearsalFaults()
+    rehearse = _rehearsals(
+        saga, inputs, context, events, logger=logger, debug=debug or Debug(), connection=connection
     )
+    rehearsal = rehearse(RehearsalFaults())
     return flown_in(rehearsal, rehearsal.fly())
 
 
@@ -143,10 +158,14 @@ def fly_everywhere(
     context: Any = None,
     events: Mapping[str, JSON] = {},
     reset: Callable[[], object] = lambda: None,
+    connection: Any = None,
 ) -> Report:
-    """Run many flights of one saga, each with a different error, as described in the module's docstring."""
+    """Run many flights of one saga, each with a different error, as described in the module's docstring.
+
+    ``connection`` is as in ``fly``. A step that commits its writes with its end cannot fail after the commit.
+    """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=_unheard)
-    rehearse = _rehearsals(saga, inputs, context, events, logger=logger, debug=Debug())
+    rehearse = _rehearsals(saga, inputs, context, events, logger=logger, debug=Debug(), connection=connection)
     return Report(tuple(Everywhere(rehearse, left_behind, reset).flights()))
 
 
@@ -164,7 +183,17 @@ def _assigned(app: App, key: str, kwargs: Mapping[str, JSON]) -> Assignment:
         token=idempotency_token(name.app, "", name.key),
         app=app,
         policy=app.policy,
+        success=OwnSuccess(),
     )
+
+
+@contextmanager
+def _transaction(connection: Any, succeed: Callable[[Any], None]) -> Iterator[Any]:
+    if connection is None:
+        raise BadRequest("job.transaction() needs a database: call run(…, connection=…).")
+    with rehearsed_transaction(connection):
+        yield connection
+        succeed(connection)
 
 
 def _work_ids(app: App, key: str) -> tuple[WorkId, ...]:
@@ -182,6 +211,7 @@ def _rehearsals(
     *,
     logger: logging.Logger,
     debug: Debug,
+    connection: Any,
 ) -> Callable[[RehearsalFaults], Rehearsal]:
     saga = _saga_of(definition)
     if context is not None:
@@ -200,6 +230,7 @@ def _rehearsals(
             log=logger,
             debug=debug,
             trouble=trouble,
+            connection=connection,
         )
 
     return rehearse

@@ -28,7 +28,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, TransactionKind, reached
-from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
+from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, JournalTransaction, Log
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx, UserConnection
 from sluice.ledger.keyspaces import partitions
@@ -149,6 +149,21 @@ class RunJournal:
             lambda tx: journals.write(tx, self._job.right, self._job.flight, entry), TransactionKind.ENTRY
         )
         return self._noted(heard or JournalReply(stands=False))
+
+    @contextmanager
+    def transaction(self) -> Iterator[JournalTransaction]:
+        with self._ledger.transaction() as tx:
+
+            def write(entry: JournalEntry) -> JournalReply:
+                tx.restore_idle_timeout()
+                heard = self._noted(journals.write(tx, self._job.right, self._job.flight, entry))
+                if not heard.stands:
+                    raise ClaimLost(f"Claim {self._job.claim} was taken over; its writes are rolled back.")
+                reached(Failpoint.STEP_WRITTEN)
+                return heard
+
+            yield JournalTransaction(tx.connection, write)
+        reached(Failpoint.STEP_COMMITTED)
 
     def heed(self) -> JournalReply:
         """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return

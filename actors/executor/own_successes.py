@@ -40,6 +40,12 @@ OPEN_S_MAX = 5.0
 _NOT_COMMITTED = "The function returned before the transaction of job.succeed_in() was committed."
 
 
+def own_success(ledger: Ledger, job: ClaimedJob, worker: str) -> OwnSuccess:
+    """Return the right of a run of this worker to record the success of its job."""
+    at = ledger.virtual_time()
+    return OwnSuccess(job=job.id, claim=job.claim, worker=worker, schema=ledger.schema, at=at)
+
+
 class OwnSuccesses:
     """Own successes of the runs of one worker. ``ending`` is set when the process is about to end."""
 
@@ -53,13 +59,7 @@ class OwnSuccesses:
 
     def right(self, job: ClaimedJob) -> OwnSuccess:
         """Return the right of a run to record the success of its job."""
-        return OwnSuccess(
-            job=job.id,
-            claim=job.claim,
-            worker=self._worker,
-            schema=self._ledger.schema,
-            at=self._ledger.virtual_time(),
-        )
+        return own_success(self._ledger, job, self._worker)
 
     def conclude(self, job: ClaimedJob, outcome: Outcome) -> Outcome | None:
         """Complete the round of a run that has recorded its own success, and return None. Return the outcome to record

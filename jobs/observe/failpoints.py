@@ -122,6 +122,9 @@ class Failpoint:
     ENTRY_WRITTEN = Point("entry.written", "An entry of the journal is in an open transaction.")
     ENTRY_COMMITTED = Point("entry.committed", "The entry is committed, and the flight has not continued.")
 
+    STEP_WRITTEN = Point("step.written", "A step's own writes and its entry are in one open transaction.")
+    STEP_COMMITTED = Point("step.committed", "Both are committed, and the step has not returned.")
+
     BLOB_BEGINS = Point("blob.begins", "An output that is too large for the ledger is about to be stored.")
     BLOB_STORED = Point("blob.stored", "The output is stored, and no round in the ledger refers to it.")
     PROGRAM_FETCHED = Point("program.fetched", "A program's archive is fetched, and not unpacked.")

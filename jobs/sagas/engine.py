@@ -8,23 +8,33 @@ last entry; a do or undo that has begun since then is called again.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.sagas.abort_reasons import WAIT_TIMED_OUT
-from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Wait, read_answer
+from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Success, Wait, read_answer
 from sluice.jobs.sagas.debug import Debug
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight, Seat, Working
 from sluice.jobs.sagas.hooks import FlightHooks
 from sluice.jobs.sagas.inject import Injector
 from sluice.jobs.sagas.interrupts import HANDED_BACK, LOST, Tower
-from sluice.jobs.sagas.journal import Await, Direction, EntryResult, Failure, JournalEntry, Log
+from sluice.jobs.sagas.journal import (
+    Await,
+    Direction,
+    EntryResult,
+    Failure,
+    JournalEntry,
+    JournalReply,
+    Log,
+)
 from sluice.jobs.sagas.next_step import Leg, next_leg
 from sluice.jobs.sagas.result import DISMAL_FAILURE, FlightEnd, RunEnd
 from sluice.jobs.sagas.step import Step
 from sluice.jobs.sagas.step_retry import Tries
+from sluice.jobs.sagas.step_transaction import StepTransaction
 
 
 class Pilot:
@@ -56,6 +66,7 @@ class Pilot:
         self._tower = Tower(means, log.abort_reason)
         #: Whether this run wrote the last entry. Then no other run can have begun the step after it.
         self._is_own = False
+        self._own: StepTransaction | None = None
         seat.working = Working(log.last.working if log.last else {})
         seat.events = {event.name or "": event.payload for event in log.events if event.taken}
         seat.cancelled = lambda: self._tower.calls_in(seat.direction)
@@ -110,7 +121,12 @@ class Pilot:
             return answer
         if isinstance(answer, Failure):
             return self._failed(leg, answer)
-        landing = self._write(_marked(self._entry_of(leg), answer))
+        own = self._own
+        landing = (
+            self._noted(own.entry, own.reply)
+            if own and own.entry
+            else self._write(_marked(self._entry_of(leg), answer))
+        )
         if landing is None and isinstance(answer, Wait):
             return RunEnd(how=FlightEnd.SUSPENDED, awaits=_await(answer))
         return HANDED_BACK if landing is None and isinstance(answer, Stop) else landing
@@ -145,6 +161,12 @@ class Pilot:
         """Make one try. Return its answer, and its failure if it has failed."""
         self._hooks.start_step()
         failure: Failure | None = None
+        is_last = leg.step == len(self._steps) - 1
+        replaced = partial(self._injector.replaced, leg, step.name, is_last=is_last)
+        self._own = own = StepTransaction(
+            self._means.journal, lambda said: _marked(self._entry_of(leg), said), replaced
+        )
+        self._seat.transaction = own.open
         try:
             function = step.do if leg.direction is Direction.DO else step.undo
             reached(Failpoint.DO_BEGINS if leg.direction is Direction.DO else Failpoint.UNDO_BEGINS)
@@ -155,15 +177,28 @@ class Pilot:
             # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
             failure = self._means.blame(error)
             answer = Fatal(str(failure))
-        is_last = leg.step == len(self._steps) - 1
-        counts = self._injector.replaced(leg, step.name, answer, is_last=is_last)
-        if counts is not answer:
+        if own.entry is not None and own.answer is not None:
+            self._after_commit(own.entry, own.answer, failure or answer)
+            answer, failure = own.answer, None
+        elif (counts := replaced(answer)) is not answer:
             answer, failure = counts, None
         if isinstance(answer, Fatal) and failure is None:
             failure = self._means.blame(answer)
         reached(Failpoint.DO_ANSWERED if leg.direction is Direction.DO else Failpoint.UNDO_ANSWERED)
         self._hooks.end_step(answer.word)
         return answer, failure
+
+    def _after_commit(self, entry: JournalEntry, committed: Answer, ended: Answer | Failure) -> None:
+        """Log an end of the step, and values in its map, that its committed entry does not have."""
+        log = self._flight.log
+        if not isinstance(ended, Success | type(committed)):
+            what = ended if isinstance(ended, Failure) else ended.word
+            log.error(
+                "%s is done, because its transaction is committed; this has no effect: %s", entry.name, what
+            )
+        if self._flight.working.kept() != entry.working:
+            log.error("%s has changed flight.working after its commit; the changes are dropped", entry.name)
+            self._seat.working = Working(entry.working)
 
     def _failed(self, leg: Leg, failure: Failure) -> RunEnd | None:
         if leg.direction is Direction.DO:
@@ -195,7 +230,11 @@ class Pilot:
         return self._entry_of(Leg(last.step, last.direction))
 
     def _write(self, entry: JournalEntry) -> RunEnd | None:
-        if not self._tower.hear(self._means.journal.write(entry)):
+        return self._noted(entry, self._means.journal.write(entry))
+
+    def _noted(self, entry: JournalEntry, reply: JournalReply) -> RunEnd | None:
+        """Note an entry that is written."""
+        if not self._tower.hear(reply):
             return LOST
         self._last, self._is_own = entry, True
         return None

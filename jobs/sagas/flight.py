@@ -6,6 +6,7 @@ context, which the first flight creates (``context_of``).
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from threading import Lock
 from types import MappingProxyType
@@ -17,6 +18,7 @@ import msgspec
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import RunContext, idempotency_token
 from sluice.jobs.model.submission import JSON
+from sluice.jobs.sagas.answers import Answer, Fatal, Retry, Success, answer_in
 from sluice.jobs.sagas.journal import Direction
 from sluice.jobs.text.json_value import as_json
 
@@ -92,6 +94,8 @@ class Seat:
         self.step = 0
         self.name = ""
         self.direction = Direction.DO
+        #: Opens the transaction of the step, with the answer that is committed.
+        self.transaction: Callable[[Answer], AbstractContextManager[Any]] | None = None
         #: Returns the value of ``flight.cancelled``.
         self.cancelled: Callable[[], bool] = lambda: False
 
@@ -195,6 +199,20 @@ class Flight:
         Read it in long loops. The answer of the step still counts: an unfinished undo answers ``Retry`` or ``Rerun``.
         """
         return self._seat.cancelled()
+
+    def transaction(self, then: Answer | type[Answer] = Success) -> AbstractContextManager[Any]:
+        """Return a psycopg connection to the ledger's database. Its writes commit together with the end of this step.
+
+        ``then`` is the answer of the step: ``Success``, ``Rerun``, ``Stop`` or ``Wait``. The working map is saved as it
+        is at the end of the block. Nothing that the step does afterwards changes its answer or the map. A step has one
+        such block.
+        """
+        answer = answer_in(then)
+        if answer is None or isinstance(answer, Retry | Fatal):
+            raise TypeError(f"{then!r:.80} cannot be committed; then is Success, Rerun, Stop or Wait")
+        if self._seat.transaction is None:
+            raise BadRequest("flight.transaction() belongs to the steps.", where=str(self._claimed.name))
+        return self._seat.transaction(answer)
 
     def progress(self, done: int, total: int | None = None, name: str = "") -> None:
         """Show the progress of the step, by a meter of this name or of the step's own. It is stored immediately and

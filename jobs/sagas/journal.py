@@ -4,13 +4,16 @@ A ``Log`` is the last ``JournalEntry`` and the other state of a flight when a wo
 interface that the run of a flight uses. A ``MemoryJournal`` is for flights without a ledger, and ends with its process.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import JSON
+from sluice.jobs.own_success import rehearsed_transaction
 
 
 class Direction(StrEnum):
@@ -128,9 +131,16 @@ class JournalReply(Struct, frozen=True, kw_only=True):
     abort_reason: str | None = None
 
 
+class JournalTransaction(NamedTuple):
+    """Open transaction of a step. ``write`` adds the next entry to it and raises if the claim does not stand."""
+
+    connection: Any
+    write: Callable[[JournalEntry], JournalReply]
+
+
 class Journal(Protocol):
-    """Journal of one flight. No method raises: if the ledger is away, calls are repeated until it answers, or until the
-    claim cannot be trusted any more.
+    """Journal of one flight. Only ``transaction`` raises. If the ledger is away, calls of other methods are repeated
+    until it answers, or until the claim cannot be trusted any more.
     """
 
     def read(self) -> Log | None:
@@ -139,6 +149,10 @@ class Journal(Protocol):
 
     def write(self, entry: JournalEntry) -> JournalReply:
         """Write the next entry. Its ``seq`` follows the last entry. The same entry may be written again."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[JournalTransaction]:
+        """Open a transaction for the writes of a step and its entry. It is committed at the end of the block."""
         ...
 
     def heed(self) -> JournalReply:
@@ -152,16 +166,17 @@ class Journal(Protocol):
 
 class MemoryJournal:
     """Journal in memory. Tests may read ``entries`` and ``meters``. ``overdue`` ends the current wait, if that has a
-    timeout.
+    timeout. ``connection`` is used by the transactions of steps.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, connection: Any = None) -> None:
         self.entries: list[JournalEntry] = []
         self.meters: dict[str, tuple[int, int | None]] = {}
         self.overdue = False
         self.abort_reason: str | None = None
         self._events: list[FlightEvent] = []
         self._reads = 0
+        self._connection = connection
 
     def read(self) -> Log | None:
         self._reads += 1
@@ -191,6 +206,21 @@ class MemoryJournal:
                 raise AssertionError(f"entry {entry.seq} does not follow on {len(self.entries)}")
             self.entries.append(entry)
         return self.heed()
+
+    @contextmanager
+    def transaction(self) -> Iterator[JournalTransaction]:
+        if self._connection is None:
+            raise BadRequest("flight.transaction() needs a database: in a test, call fly(…, connection=…).")
+        written: list[JournalEntry] = []
+
+        def write(entry: JournalEntry) -> JournalReply:
+            written.append(entry)
+            return self.heed()
+
+        with rehearsed_transaction(self._connection) as connection:
+            yield JournalTransaction(connection, write)
+        for entry in written:
+            self.write(entry)
 
     def heed(self) -> JournalReply:
         return JournalReply(stands=True, abort_reason=self.abort_reason)

@@ -11,6 +11,7 @@ failed. Each flight is checked for remaining effects.
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
@@ -30,6 +31,7 @@ from sluice.jobs.sagas.journal import (
     Failure,
     JournalEntry,
     JournalReply,
+    JournalTransaction,
     MemoryJournal,
 )
 from sluice.jobs.sagas.result import FlightEnd, RunEnd
@@ -93,8 +95,9 @@ class Rehearsal:
         log: logging.Logger,
         debug: Debug,
         trouble: RehearsalFaults,
+        connection: Any = None,
     ) -> None:
-        self.journal = _Watched(self)
+        self.journal = _Watched(self, connection)
         self.calls: list[StepCall] = []
         self.moments: list[str] = []
         self.by_hand = 0
@@ -108,6 +111,7 @@ class Rehearsal:
         self._trouble = trouble
         self._now_s = 0.0
         self._dead = False
+        self._failure: Fatal | None = None
         self._times: dict[str, int] = {}
 
     def fly(self) -> RunEnd:
@@ -141,6 +145,11 @@ class Rehearsal:
             raise WorkerDied
         if len(self.moments) > ROUNDS_MAX:
             raise AssertionError(f"the flight has not ended after {ROUNDS_MAX:,} calls and entries")
+
+    def may_commit(self) -> None:
+        """Raise the failure of the running step, if it fails after it has run. So its writes are rolled back."""
+        if self._failure is not None:
+            raise self._failure
 
     def passes(self, moment: str) -> None:
         """Record that a moment has passed, under a unique name."""
@@ -196,13 +205,14 @@ class Rehearsal:
         fails, unrun = self._fails(call)
         self._now_s += _CALL_S
         answer: object = None
+        self._failure = Fatal(f"{call} fails in this rehearsal") if fails else None
         try:
             if not (fails and unrun):
                 self.calls.append(call)
                 answer = self._call(function, flight)
         finally:
             self.passes(f"{call} has run")
-        return Fatal(f"{call} fails in this rehearsal") if fails else answer
+        return self._failure or answer
 
     def _fails(self, call: StepCall) -> tuple[bool, bool]:
         """Return whether the call fails, and whether it then fails before it runs."""
@@ -216,8 +226,8 @@ class Rehearsal:
 class _Watched(MemoryJournal):
     """Journal that does nothing for a dead worker."""
 
-    def __init__(self, rehearsal: Rehearsal) -> None:
-        super().__init__()
+    def __init__(self, rehearsal: Rehearsal, connection: Any) -> None:
+        super().__init__(connection)
         self._rehearsal = rehearsal
 
     def write(self, entry: JournalEntry) -> JournalReply:
@@ -226,6 +236,17 @@ class _Watched(MemoryJournal):
         self._rehearsal.passes(f"the journal has {entry.direction} {entry.name}: {entry.result}")
         self._rehearsal.lives()
         return heard
+
+    @contextmanager
+    def transaction(self) -> Iterator[JournalTransaction]:
+        self._rehearsal.lives()
+        with super().transaction() as opened:
+
+            def write(entry: JournalEntry) -> JournalReply:
+                self._rehearsal.may_commit()
+                return opened.write(entry)
+
+            yield JournalTransaction(opened.connection, write)
 
     def heed(self) -> JournalReply:
         self._rehearsal.lives()

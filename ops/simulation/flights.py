@@ -1,6 +1,7 @@
 """Runs of flights by simulated workers: the runner and the journal of production, with the time of the agenda."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from threading import Event
@@ -16,7 +17,7 @@ from sluice.jobs.runners.saga_run import SagaRunner, blame
 from sluice.jobs.runners.stop_signal import Halt
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight
-from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, Log
+from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, JournalTransaction, Log
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultKind, FaultSource
@@ -161,6 +162,12 @@ class _Mortal:
         heard = self._run.mortally(partial(self._journal.write, entry))
         self._run.rests()
         return heard
+
+    @contextmanager
+    def transaction(self) -> Iterator[JournalTransaction]:
+        with self._journal.transaction() as opened:
+            yield opened
+        self._run.rests()
 
     def heed(self) -> JournalReply:
         return self._run.mortally(self._journal.heed)

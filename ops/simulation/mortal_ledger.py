@@ -28,7 +28,8 @@ class CrashingLedger(Ledger):
     """
 
     def __init__(self, url: str, fate: FaultSource, clock: Callable[[], datetime]) -> None:
-        super().__init__(url, connections=1, steady=True, clock=clock)
+        # A step in a transaction of its own may read the journal, for example whether it was cancelled.
+        super().__init__(url, connections=2, steady=True, clock=clock)
         self._fate = fate
         self._whose = "somebody"
         self.has_written = False

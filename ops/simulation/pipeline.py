@@ -79,7 +79,8 @@ class Simulated:
         self._agenda = agenda = Agenda(fate, start)
         fate.elapsed_s = lambda: agenda.elapsed_s
         self._as_of: datetime | None = None
-        self._plain = Ledger(url, connections=1, steady=True, clock=lambda: self._as_of or agenda.now)
+        # A job in a transaction of its own may read results.
+        self._plain = Ledger(url, connections=2, steady=True, clock=lambda: self._as_of or agenda.now)
         self._plain.transact(empty)
         self._ledger = CrashingLedger(url, fate, agenda.clock)
         work = ScriptedWork(lambda: self._installation.catalogue, doing, stores, self._plain)
@@ -153,6 +154,13 @@ class Simulated:
     def began(self) -> datetime:
         """Virtual time at the beginning."""
         return self._agenda.start
+
+    @property
+    def ledger_url(self) -> str:
+        """Address of the ledger's database, for the connections of jobs and of the test. Tables of the test in it are
+        not removed.
+        """
+        return self._plain.url
 
     @property
     def now(self) -> datetime:

@@ -2,15 +2,19 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from sluice.actors.executor.assignments import assign
+from sluice.actors.executor.job_services import user_transaction
+from sluice.actors.executor.own_successes import own_success
 from sluice.actors.results import RunResults
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Assignment, Ending, Outcome
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.output_blobs import with_stored_result
 from sluice.jobs.runners.resources import Stores
@@ -74,11 +78,17 @@ class ScriptedWork:
     def _run(self, claimed: ClaimedJob, assignment: Assignment) -> Outcome:
         results = RunResults(self._ledger, self._catalogue, self._stores.blobs, claimed, assignment.ids)
         return runner_for(assignment.app, self._stores).run(
-            replace(assignment, results=results),
+            replace(assignment, results=results, success=self._success(claimed)),
             stop=threading.Event(),
             report=_unheard,
+            transaction=partial(user_transaction, self._ledger),
             acknowledge=_unheard,
         )
+
+    def _success(self, claimed: ClaimedJob) -> OwnSuccess:
+        find = "SELECT coalesce(worker::text, '') FROM job WHERE id = %(job)s"
+        (worker,) = self._ledger.transact(lambda tx: tx.column(find, job=claimed.id))
+        return own_success(self._ledger, claimed, worker)
 
 
 class OpenSky:

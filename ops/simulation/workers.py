@@ -3,16 +3,18 @@ freeze at any point.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from threading import Event
 from uuid import UUID
 
 from msgspec import Struct
 
 from sluice.actors.executor import breakers, transactions
 from sluice.actors.executor.breakers import has_failed
+from sluice.actors.executor.own_successes import OwnSuccesses
 from sluice.actors.executor.transactions import Capacity
 from sluice.broker.messages import Execute, Message
 from sluice.jobs.catalogue import Catalogue
@@ -80,6 +82,7 @@ class SimulatedWorker:
         self._held: set[Claim] = set()
         self._flights: dict[Claim, FlightRun] = {}
         self._lines: dict[Claim, deque[ClaimedJob]] = {}
+        self._own_successes = OwnSuccesses(shore.ledger, self._id, self._send, Event())
         with self._ledger.by(self._whom):
             self._ledger.transact(
                 lambda tx: leases.join(
@@ -109,8 +112,7 @@ class SimulatedWorker:
         taken, messages = transactions.claim(
             self._ledger, self._catalogue, message, self._id, at_once=at_once
         )
-        for told in messages:
-            self._shore.send(told)
+        self._send(messages)
         self._begin(taken)
 
     def kill(self) -> None:
@@ -167,22 +169,26 @@ class SimulatedWorker:
             self._agenda.after(wait_s, self._mortal(partial(self._end, claimed, effort)), about=self._whom)
             return
         outcome = effort.end()
-        self._record(claimed.right, outcome)
+        self._record(claimed, outcome)
         if has_failed(outcome) and self._catalogue.app(claimed.app).breaker:
             for message in breakers.evaluate(self._ledger, claimed.app).messages:
                 self._shore.send(message)
 
-    def _record(self, right: Claim, outcome: Outcome) -> None:
-        line = self._lines.pop(right)
+    def _record(self, claimed: ClaimedJob, outcome: Outcome) -> None:
+        line = self._lines.pop(claimed.right)
+        to_record = self._own_successes.conclude(claimed, outcome)
+        taken = self._settle(claimed.right, to_record, may_take=not line) if to_record else []
+        self._held.discard(claimed.right)
+        self._begin_next(line)
+        self._begin(taken)
+
+    def _settle(self, right: Claim, outcome: Outcome, *, may_take: bool) -> list[ClaimedJob]:
         capacity = Capacity(self._id, partial(self._habits.serves, self.name), self._at_once)
         settled = transactions.settle(
-            self._ledger, self._catalogue, {right: outcome}, None if line else capacity
+            self._ledger, self._catalogue, {right: outcome}, capacity if may_take else None
         )
-        self._held.discard(right)
-        for message in settled.messages:
-            self._shore.send(message)
-        self._begin_next(line)
-        self._begin(settled.taken)
+        self._send(settled.messages)
+        return settled.taken
 
     def _at_once(self, _: str) -> int:
         return self._habits.at_once(self.name)
@@ -196,7 +202,7 @@ class SimulatedWorker:
             catalogue=self._catalogue,
             sky=self._shore.sky,
             awake_at=lambda: self.frozen_until,
-            end=partial(self._record, claimed.right),
+            end=partial(self._record, claimed),
             mortal=self._mortal,
         )
 
@@ -225,8 +231,11 @@ class SimulatedWorker:
         if strays:
             outcome = Outcome(ending=Ending.HANDED_BACK)
             messages, _ = transactions.record(self._ledger, dict.fromkeys(strays, outcome))
-            for message in messages:
-                self._shore.send(message)
+            self._send(messages)
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._shore.send(message)
 
     def _mortal(self, act: Callable[[], None], whom: str = "") -> Callable[[], None]:
         """Wrap an act, so that a death of the process in it buries the worker."""

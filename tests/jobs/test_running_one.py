@@ -1,5 +1,7 @@
 """``sluice.testing.run``: one run of one job, as a tool for an author's own tests."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,59 @@ def test_bad_keys_apps_and_definitions_raise_their_errors(source: str, tmp_path:
     faulty.write_text('{"a": {"job_id": "{x"}}')
     with pytest.raises(DefinitionError):
         run(str(faulty), "a", "1")
+
+
+BANK = """
+import sqlite3
+from contextlib import closing
+
+from sluice import Job, app
+
+@app
+def book(job: Job, order: int) -> None:
+    with job.transaction() as connection:
+        connection.execute("INSERT INTO booking VALUES (?)", (order,))
+        if order < 0:
+            raise ValueError("no such order")
+
+@app
+def pay(job: Job, order: int) -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        job.succeed_in(database)
+
+@app
+def pay_nowhere(job: Job, order: int) -> None:
+    job.succeed_in(None)
+"""
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> str:
+    (tmp_path / "bank.py").write_text(BANK)
+    return str(tmp_path / "bank.py")
+
+
+@pytest.mark.parametrize(("order", "kept"), [("7", [(7,)]), ("-7", [])])
+def test_a_transaction_uses_the_connection_of_the_test(bank: str, order: str, kept: list[tuple[int]]) -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE booking (number int)")
+        outcome = run(bank, "book", order, connection=database)
+        assert (outcome.error is None) == bool(kept)
+        assert (outcome.succeeded_in is not None) == bool(kept)
+        assert not database.in_transaction
+        assert database.execute("SELECT number FROM booking").fetchall() == kept
+
+
+def test_a_transaction_without_a_connection_is_refused(bank: str) -> None:
+    assert "job.transaction() needs a database: call run(…, connection=…)" in (
+        run(bank, "book", "7").error or ""
+    )
+
+
+def test_a_success_in_a_connection_of_the_job_needs_no_ledger(bank: str) -> None:
+    outcome = run(bank, "pay", "7")
+    assert (outcome.error, outcome.succeeded_in) == (None, 0)
+
+
+def test_a_success_needs_a_connection(bank: str) -> None:
+    assert "job.succeed_in() cannot use NoneType" in (run(bank, "pay_nowhere", "7").error or "")

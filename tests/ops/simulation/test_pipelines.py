@@ -5,7 +5,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from sluice.jobs.examples import shops
 from sluice.ops.simulation.pipeline import NeverQuiet, NoSuchJob
@@ -332,3 +334,56 @@ def test_the_error_about_an_unknown_job_lists_the_existing_jobs(pipeline: Pipeli
     run.until_quiet()
     with pytest.raises(NoSuchJob, match="There are: fetch/20261120_graz, fetch/20261120_oslo"):
         run.state("fetch", "2026-11-21_graz")
+
+
+IN_TRANSACTIONS = """
+import psycopg
+
+from sluice import Job, Step, app, saga
+
+
+@app(max_losses=50)
+def book(job: Job, order: int) -> int:
+    with job.transaction() as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS booked (number int)")
+        connection.execute("INSERT INTO booked VALUES (%s)", (order,))
+    return order
+
+
+@app(needs=[book], max_losses=50)
+def bill(job: Job, order: int) -> int:
+    return job.result_of(book)
+
+
+class Pay(Step):
+    def do(self, flight):
+        with flight.transaction() as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS paid (number int)")
+            connection.execute("INSERT INTO paid VALUES (%s)", (flight.inputs["n"],))
+
+    def undo(self, flight): ...
+
+
+@saga(job_id="{n}", identifiers={"n": "int"})
+def pay(flight):
+    return [Pay()]
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_transactions_of_jobs_and_steps_are_real(pipeline: Pipelines, tmp_path: Path, seed: int) -> None:
+    (tmp_path / "orders.py").write_text(IN_TRANSACTIONS)
+    real = {"book": Took(60, real=True), "bill": Took(1, real=True)}
+    bad = Faults(crash_before_commit=0.05, crash_after_commit=0.05, crash_between=0.1, repeat_commit=0.1)
+    run = pipeline(str(tmp_path / "orders.py"), work=real, faults=bad, seed=seed)
+    for number in range(5):
+        run.submit("bill", str(number))
+        run.submit("pay", str(number))
+    run.until_quiet()
+    assert set(run.states().values()) == {"succeeded"}
+    assert [run.result("bill", str(number)) for number in range(5)] == [*range(5)]
+    with psycopg.connect(run.ledger_url) as connection:
+        for table in (sql.Identifier("public", "booked"), sql.Identifier("public", "paid")):
+            numbers = connection.execute(sql.SQL("SELECT number FROM {}").format(table)).fetchall()
+            assert sorted(numbers) == [(number,) for number in range(5)]
+            connection.execute(sql.SQL("DROP TABLE {}").format(table))
