@@ -23,6 +23,7 @@ APPS = (
         "far",
         "bell",
         "pointed",
+        "payer",
     ),
     *("extract", "clean", "report"),
     *PROGRAMS,
@@ -99,7 +100,7 @@ LANES: Sequence[Lane] = (
         name="flights",
         broker="redis",
         queues=APPS,
-        loads=("flight", "undone"),
+        loads=("flight", "undone", "pay"),
         points=(
             Failpoint.FLIGHT_TAKEN_UP,
             Failpoint.DO_BEGINS,
@@ -108,6 +109,8 @@ LANES: Sequence[Lane] = (
             Failpoint.UNDO_ANSWERED,
             Failpoint.ENTRY_WRITTEN,
             Failpoint.ENTRY_COMMITTED,
+            Failpoint.STEP_WRITTEN,
+            Failpoint.STEP_COMMITTED,
         ),
     ),
     Lane(

@@ -45,6 +45,8 @@ _HEADERS = {"Content-Type": "application/json", "Authorization": f"Bearer {CONSO
 #: Open jobs that take a worker which has just started a few seconds.
 _MANY = 100
 DIAMOND = ("top", "left", "right", "bottom")
+#: Sagas. Each of their steps leaves a line.
+_FLIGHTS = ("pointed", "payer")
 #: Terminal states of jobs that do not succeed.
 _ENDS = {"idler": State.CANCELLED, "far": State.FAILED}
 
@@ -65,6 +67,8 @@ class Market:
         with psycopg.connect(ledger.url, autocommit=True) as connection:
             connection.execute("DROP TABLE IF EXISTS public.banked")
             connection.execute("CREATE TABLE public.banked (key text NOT NULL)")
+            connection.execute("DROP TABLE IF EXISTS public.paid")
+            connection.execute("CREATE TABLE public.paid (key text NOT NULL, step text NOT NULL)")
 
     def ask(self, *loads: str) -> None:
         """Submit each load once. If too many jobs are open, submit nothing, because the end would only take longer."""
@@ -103,7 +107,7 @@ class Market:
         self.agrees()
         lines = self._lines()
         assert self._wanted - {f"{app}/{key}" for app, key, *_ in lines} == set()
-        claims = Counter(tuple(line) for line in lines if len(line) == 3 and line[0] != "pointed")
+        claims = Counter(tuple(line) for line in lines if len(line) == 3 and line[0] not in _FLIGHTS)
         assert [claim for claim, times in claims.items() if times > 1] == []
         assert self._ledger.transact(lambda tx: tx.column(_TWICE)) == []
         self._check_states()
@@ -111,9 +115,12 @@ class Market:
         self._check_flights()
         with psycopg.connect(self._ledger.url) as connection:
             banked = Counter(key for (key,) in connection.execute("SELECT key FROM public.banked"))
-        assert banked == Counter(
-            job.removeprefix("banker/") for job in self._wanted if job.startswith("banker/")
-        )
+            paid = Counter(connection.execute("SELECT key, step FROM public.paid").fetchall())
+        assert banked == Counter(self._keys("banker"))
+        assert paid == Counter((key, step) for key in self._keys("payer") for step in ("debit", "credit"))
+
+    def _keys(self, app: str) -> list[str]:
+        return [job.removeprefix(f"{app}/") for job in self._wanted if job.startswith(f"{app}/")]
 
     def _lines(self) -> list[list[str]]:
         return (
@@ -195,6 +202,10 @@ class Market:
         self.want(f"banker/{key}")
         self._client.submit(Submission(app="banker", key=key))
 
+    def pay(self, key: str) -> None:
+        self.want(f"payer/{key}")
+        self._client.submit(Submission(app="payer", key=key))
+
     def print(self, key: str) -> None:
         self.want(f"printer/{key}")
         self._client.submit(Submission(app="printer", key=key))
@@ -256,6 +267,7 @@ _LOADS: Mapping[str, Callable[[Market, str], None]] = {
         Market.whole,
         Market.stumble,
         Market.bank,
+        Market.pay,
         Market.print,
         Market.programs,
         Market.elsewhere,

@@ -1,7 +1,7 @@
 """The apps of a small world of everything.
 
-There are a diamond, jobs that are tried again, external work, and jobs that write to the ledger's own database. Other
-jobs wait to be cancelled, or belong to a schedule. ``declared`` has the apps that are not Python.
+There are a diamond, jobs that are tried again, external work, and jobs and steps that write to the ledger's own
+database. Other jobs wait to be cancelled, or belong to a schedule. ``declared`` has the apps that are not Python.
 
 Each run leaves one line outside the ledger: the app, the key and the claim. The result of most runs is the number of
 the claim.
@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-from sluice import app, schedule
+from sluice import Flight, Step, app, saga, schedule
 from sluice.jobs.model.job import Job
 from tests.appending import append
 
@@ -20,7 +20,7 @@ _WORDS = {"job_id": "{n}", "identifiers": {"n": "int"}, "max_losses": 1000}
 FAILS = 2
 
 
-def note(job: Job) -> None:
+def note(job: Job | Flight) -> None:
     append(os.environ["EFFECTS"], f"{job.app} {job.key} {job.claim}")
 
 
@@ -72,6 +72,31 @@ def banker(job: Job) -> int:
     with job.transaction() as connection:
         connection.execute("INSERT INTO banked (key) VALUES (%s)", (job.key,))
     return job.claim
+
+
+class Pay(Step):
+    """Write a row in one transaction with the end of the step."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def do(self, flight: Flight) -> None:
+        note(flight)
+        with flight.transaction() as connection:
+            connection.execute("INSERT INTO paid (key, step) VALUES (%s, %s)", (flight.key, self._name))
+
+    def undo(self, flight: Flight) -> None:
+        with flight.transaction() as connection:
+            connection.execute("DELETE FROM paid WHERE key = %s AND step = %s", (flight.key, self._name))
+
+
+@saga(job_id="{n}", identifiers={"n": "int"})
+def payer(flight: Flight) -> list[Step]:
+    return [Pay("debit"), Pay("credit")]
 
 
 @app(**_WORDS)
