@@ -84,7 +84,15 @@ from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.runners.saga_run import blame, call
 from sluice.jobs.sagas.debug import Debug
-from sluice.jobs.sagas.rehearsal import Everywhere, Flown, Rehearsal, RehearsalFaults, Report, flown_in
+from sluice.jobs.sagas.rehearsal import (
+    Everywhere,
+    Flown,
+    Rehearsal,
+    RehearsalFaults,
+    Report,
+    StandIns,
+    flown_in,
+)
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.simulated import Faults, Took
 
@@ -143,9 +151,8 @@ def fly(
     ``flight.transaction()`` yields, as in ``run``.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=worker_log(_name_of(saga, inputs)))
-    rehearse = _rehearsals(
-        saga, inputs, context, events, logger=logger, debug=debug or Debug(), connection=connection
-    )
+    stand_ins = StandIns(events, connection)
+    rehearse = _rehearsals(saga, inputs, context, stand_ins, logger=logger, debug=debug or Debug())
     rehearsal = rehearse(RehearsalFaults())
     return flown_in(rehearsal, rehearsal.fly())
 
@@ -165,7 +172,7 @@ def fly_everywhere(
     ``connection`` is as in ``fly``. A step that commits its writes with its end cannot fail after the commit.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=_unheard)
-    rehearse = _rehearsals(saga, inputs, context, events, logger=logger, debug=Debug(), connection=connection)
+    rehearse = _rehearsals(saga, inputs, context, StandIns(events, connection), logger=logger, debug=Debug())
     return Report(tuple(Everywhere(rehearse, left_behind, reset).flights()))
 
 
@@ -207,11 +214,10 @@ def _rehearsals(
     definition: Definition[..., Any] | Build,
     inputs: Mapping[str, JSON],
     context: Any,
-    events: Mapping[str, JSON],
+    stand_ins: StandIns,
     *,
     logger: logging.Logger,
     debug: Debug,
-    connection: Any,
 ) -> Callable[[RehearsalFaults], Rehearsal]:
     saga = _saga_of(definition)
     if context is not None:
@@ -224,13 +230,12 @@ def _rehearsals(
         return Rehearsal(
             saga,
             claimed,
-            events=events,
+            stand_ins=stand_ins,
             call=call,
             blame=blame,
             log=logger,
             debug=debug,
             trouble=trouble,
-            connection=connection,
         )
 
     return rehearse

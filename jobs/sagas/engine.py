@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.sagas.abort_reasons import WAIT_TIMED_OUT
 from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Stop, Success, Wait, read_answer
-from sluice.jobs.sagas.debug import Debug
+from sluice.jobs.sagas.debug import Debug, Injector
 from sluice.jobs.sagas.environment import Means
 from sluice.jobs.sagas.flight import Flight, Seat, Working
 from sluice.jobs.sagas.hooks import FlightHooks
-from sluice.jobs.sagas.inject import Injector
 from sluice.jobs.sagas.interrupts import HANDED_BACK, LOST, Tower
 from sluice.jobs.sagas.journal import (
     Await,

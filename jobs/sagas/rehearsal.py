@@ -72,6 +72,13 @@ class RehearsalFaults(Struct, frozen=True, kw_only=True):
     dies_at: int | None = None
 
 
+class StandIns(Struct, frozen=True):
+    """Payloads of the events that the flights of a test wait for, by name, and the connection of their transactions."""
+
+    events: Mapping[str, JSON] = {}
+    connection: Any = None
+
+
 class WorkerDied(BaseException):
     """Raised when the simulated worker is dead. None of its later actions has an effect."""
 
@@ -89,21 +96,20 @@ class Rehearsal:
         saga: Saga,
         claimed: RunContext,
         *,
-        events: Mapping[str, JSON],
+        stand_ins: StandIns,
         blame: Callable[[BaseException], Failure],
         call: Callable[[Callable[..., Any], Any], object],
         log: logging.Logger,
         debug: Debug,
         trouble: RehearsalFaults,
-        connection: Any = None,
     ) -> None:
-        self.journal = _Watched(self, connection)
+        self.journal = _Watched(self, stand_ins.connection)
         self.calls: list[StepCall] = []
         self.moments: list[str] = []
         self.by_hand = 0
         self._saga = saga
         self._claimed = claimed
-        self._events = events
+        self._events = stand_ins.events
         self._blame = blame
         self._call = call
         self._log = log

@@ -22,7 +22,7 @@ from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply
 class StepTransaction:
     """Transaction of one try of a step. ``entry`` is its committed entry, and ``reply`` the reply of the journal to it.
 
-    ``entry_of`` returns the entry for an answer. ``replaced`` returns the answer that counts (``jobs.sagas.inject``).
+    ``entry_of`` returns the entry for an answer. ``replaced`` returns the answer that counts (``jobs.sagas.debug``).
     """
 
     def __init__(

@@ -6,6 +6,7 @@ takes a second, and a timer kills the process before.
 
 import os
 import signal
+from collections.abc import Callable
 from threading import Event, Timer
 
 import django
@@ -59,9 +60,9 @@ def die() -> None:
     Event().wait()
 
 
-def write(run: Job | Flight, execute: object, app: str) -> None:
+def write(run: Job | Flight, execute: Callable[[str], object], app: str) -> None:
     for part in ("first", "second"):
-        execute(_WRITE.format(key=f"{app}/{run.key}", part=part))  # type: ignore[operator]
+        execute(_WRITE.format(key=f"{app}/{run.key}", part=part))
         reaches(run, f"after_the_{part}_write")
 
 

@@ -8,11 +8,13 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
+from msgspec.structs import replace
+from psycopg.errors import InsufficientPrivilege, ObjectNotInPrerequisiteState, ReadOnlySqlTransaction
 
 from sluice.actors.scheduler.leader import Ticker
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import plan_attempts
@@ -302,3 +304,25 @@ def test_the_owner_can_migrate_an_empty_database(place: Roled) -> None:
 def test_a_prefix_that_needs_quoting_is_refused(prefix: str) -> None:
     with pytest.raises(ValueError, match="small letters"):
         roles.script(prefix)
+
+
+def test_a_submitter_can_record_a_success_only_with_the_id_of_the_worker(place: Roled) -> None:
+    """The code of a job has this ID, and may connect as any role that may submit."""
+    with World(place.admin_url) as world:
+        world.apps("a")
+        world.submit("a")
+        claimed = world.take("a")
+        right = OwnSuccess(
+            job=claimed.id,
+            claim=claimed.claim,
+            worker=str(world.worker),
+            schema=world.ledger.schema,
+            at=world.now,
+        )
+        with place.connect("submitter") as connection:
+            with pytest.raises(ObjectNotInPrerequisiteState), connection.transaction():
+                replace(right, worker=str(uuid4())).record(connection, "")
+            assert world.state("a") is State.RUNNING
+            with connection.transaction():
+                right.record(connection, "")
+        assert world.state("a") is State.EXECUTED
