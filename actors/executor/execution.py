@@ -233,16 +233,14 @@ class Execution:
         job = run.job
         with self._reported(job) as report:
             began = time.monotonic()
-            outcome: Outcome | None = await self._run_async(catalogue, run, report)
+            outcome = await self._run_async(catalogue, run, report)
             run.took_s = time.monotonic() - began
-            if outcome and outcome.succeeded_in is not None:
-                outcome = await asyncio.to_thread(self._own_successes.conclude, job, outcome)
             run.outcome = outcome and msgspec.structs.replace(outcome, took_s=run.took_s)
             report.outcome = run.outcome
         self._holdings.release([job.right])
         return run
 
-    async def _run_async(self, catalogue: Catalogue, run: CoroutineRun, report: RunReport) -> Outcome:
+    async def _run_async(self, catalogue: Catalogue, run: CoroutineRun, report: RunReport) -> Outcome | None:
         job = run.job
         if run.stop.is_set() or not self._holdings.may_begin:
             return _NOT_STARTED
@@ -267,7 +265,9 @@ class Execution:
             if needs_blob(outcome):
                 store = partial(with_stored_result, outcome, assignment, self._stores.blobs)
                 outcome = await asyncio.to_thread(store)
-            return outcome
+            if outcome.succeeded_in is None:
+                return outcome
+            return await asyncio.to_thread(self._own_successes.conclude, job, outcome)
         except Exception as error:
             return self._not_run(job, None, error)
         finally:
@@ -368,18 +368,19 @@ class Execution:
             if assignment.span and not assignment.partitions:
                 return _NOTHING_LEFT
             outcome = self._run_assigned(assignment, job, stop, journal)
+            took_s = time.monotonic() - began
             outcome = with_stored_result(outcome, assignment, self._stores.blobs)
+            to_record = self._own_successes.conclude(job, outcome)
         except SluiceError as error:
             return self._not_run(job, journal, error)
         except Exception as error:
             # Without an outcome the claim would be run again after each lease, indefinitely.
-            outcome = self._not_run(job, journal, error)
+            took_s = time.monotonic() - began
+            to_record = outcome = self._not_run(job, journal, error)
         finally:
             self._live.forget(job.right)
-        took_s = time.monotonic() - began
         if outcome.ending is not Ending.DETACHED:
             self._paces.note(job.app, took_s)
-        to_record = self._own_successes.conclude(job, outcome)
         return to_record and msgspec.structs.replace(to_record, took_s=took_s)
 
     def _not_run(self, job: ClaimedJob, journal: RunJournal | None, error: Exception) -> Outcome:

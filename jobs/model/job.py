@@ -6,15 +6,15 @@ module reads no clock, environment or ledger.
 
 import hashlib
 import logging
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 from msgspec import Struct, json
 
-from sluice.jobs.errors import BadRequest
+from sluice.jobs.errors import BadRequest, SluiceError
 from sluice.jobs.keys.identifiers import Value, parse_day
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
@@ -176,6 +176,7 @@ class Job:
         self._report = report
         self._cancelled = cancelled
         self._own_end = own_end
+        self._is_committed = False
         self._acknowledge = acknowledge
         self._results = results
 
@@ -287,13 +288,21 @@ class Job:
     def transaction(self) -> AbstractContextManager[Any]:
         """Return a psycopg connection to the ledger's database. Its writes commit together with this job's success.
 
-        The end of the block ends the job. After it, any exception is reported as the round's ``error_after_commit``,
-        and the job stays succeeded. So is a second block, whose writes are rolled back.
+        The end of the block ends the job. A run has one such block. A second one, and any other exception after the
+        first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
         """
         if self._own_end.transaction is None:
             advice = "Set isolate: false, or use job.succeed_in() on a connection of your own."
             raise self._refusal("transaction()", advice)
-        return self._own_end.transaction(self.succeed_in)
+        if self._is_committed:
+            raise SluiceError("A job has one transaction, and this job's has been committed.")
+        return self._committed(self._own_end.transaction(self.succeed_in))
+
+    @contextmanager
+    def _committed(self, opened: AbstractContextManager[Any]) -> Iterator[Any]:
+        with opened as connection:
+            yield connection
+        self._is_committed = True
 
     def succeed_in(self, connection: Any) -> None:
         """Record the success of this job in a transaction of your own, on a connection to the ledger's database.

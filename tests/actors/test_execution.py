@@ -109,7 +109,7 @@ def test_the_output_up_to_the_commit_is_stored_with_the_success(
     ("app", "error"),
     [
         ("breaks_afterwards", "ConnectionError: SMTP is down"),
-        ("opens_two", "The job has succeeded already."),
+        ("opens_two", "A job has one transaction, and this job's has been committed."),
     ],
 )
 def test_an_exception_after_the_commit_is_logged_and_kept_with_the_round(
