@@ -52,7 +52,7 @@ class Autoscaler:
             number = None if demand is None else sum(demand[app] for app in crew.target.apps)
             why = "" if number is None else f", because the demand is {number}"
             change = crew.target.decide(
-                time.monotonic(), number, working=crew.working, leaving=crew.leaving, lived_s=lived_s
+                time.monotonic(), demand, working=crew.working, leaving=crew.leaving, lived_s=lived_s
             )
             if change > 0:
                 self._start(crew, change, why)

@@ -6,7 +6,7 @@ that exits by itself is replaced. The first replacement is immediate. If replace
 next one doubles each time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 from msgspec import Struct
@@ -23,8 +23,9 @@ SOUND_S = 60.0
 class ScalingTarget(Struct, kw_only=True):
     """Queues that share workers, the bounds for the number of these workers, and the memory of decisions about it.
 
-    A worker runs ``capacity`` jobs at once. ``needed_s`` has the last time at which each number of workers was needed.
-    ``crashes`` counts consecutive crashes. No worker is started before ``start_from_s``.
+    A worker runs ``capacity`` jobs at once in threads. Besides, it runs ``coroutine_capacity`` jobs of the apps in
+    ``coroutines``. ``needed_s`` has the last time at which each number of workers was needed. ``crashes`` counts
+    consecutive crashes. No worker is started before ``start_from_s``.
     """
 
     queues: tuple[str, ...]
@@ -32,6 +33,8 @@ class ScalingTarget(Struct, kw_only=True):
     most: int
     capacity: int
     cool_down_s: float
+    coroutines: frozenset[str] = frozenset()
+    coroutine_capacity: int = 1
     goal: int = 0
     needed_s: dict[int, float] = {}
     crashes: int = 0
@@ -47,13 +50,19 @@ class ScalingTarget(Struct, kw_only=True):
         return [queue for queue in self.queues if queue not in CONTROL]
 
     def decide(
-        self, at_s: float, demand: int | None, *, working: int, leaving: int, lived_s: Sequence[float] = ()
+        self,
+        at_s: float,
+        demand: Mapping[str, int] | None,
+        *,
+        working: int,
+        leaving: int,
+        lived_s: Sequence[float] = (),
     ) -> int:
         """Return the number of workers to start, or to stop if it is negative. ``demand`` is the number of jobs that
-        could run at once, or None if the ledger does not answer. ``lived_s`` has the lifetime of each worker that
-        exited by itself since the last decision.
+        could run at once, by app, or None if the ledger does not answer. ``lived_s`` has the lifetime of each worker
+        that exited by itself since the last decision.
         """
-        wanted = self.goal if demand is None else ceil(demand / self.capacity)
+        wanted = self.goal if demand is None else self._wanted(demand)
         need = max(self.least, min(self.most, wanted))
         self.needed_s.update(dict.fromkeys(range(need + 1), at_s))
         since_s = at_s - self.cool_down_s
@@ -68,3 +77,9 @@ class ScalingTarget(Struct, kw_only=True):
         if missing > 0:
             return missing if at_s >= self.start_from_s else 0
         return min(self.goal - working, 0)
+
+    def _wanted(self, demand: Mapping[str, int]) -> int:
+        """Return the number of workers that could run all of these jobs. Coroutines need no threads."""
+        in_threads = sum(demand[app] for app in self.apps if app not in self.coroutines)
+        on_loops = sum(demand[app] for app in self.apps if app in self.coroutines)
+        return max(ceil(in_threads / self.capacity), ceil(on_loops / self.coroutine_capacity))

@@ -12,6 +12,7 @@ from threading import Event
 
 import pytest
 
+from sluice.jobs.catalogue import load
 from sluice.jobs.errors import BadRequest, BadSetting
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.autoscale.controller import Autoscaler
@@ -56,9 +57,17 @@ log.write("goes\\n")
 def test_queues_are_read_with_their_bounds() -> None:
     catalogue = catalogue_of({"a": APP, "b": APP})
     texts = ["a, b=1..4", "planner,groomer,scheduler=1..1"]
-    found = read_targets(texts, catalogue, capacity=2, cool_down_s=0.0)
+    found = read_targets(texts, catalogue, capacity=2, coroutine_capacity=1, cool_down_s=0.0)
     assert found == [_target("a", "b", least=1), _target("planner", "groomer", "scheduler", least=1, most=1)]
     assert [target.apps for target in found] == [["a", "b"], []]
+
+
+def test_the_target_knows_which_apps_are_coroutines(tmp_path: Path) -> None:
+    (tmp_path / "apps.py").write_text("from sluice import app\n@app\ndef a(): ...\n@app\nasync def c(): ...")
+    found = read_targets(
+        ["a,c=0..2"], load([str(tmp_path / "apps.py")]), capacity=2, coroutine_capacity=100, cool_down_s=0.0
+    )
+    assert [(each.coroutines, each.capacity, each.coroutine_capacity) for each in found] == [({"c"}, 2, 100)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +86,9 @@ def test_queues_are_read_with_their_bounds() -> None:
 )
 def test_invalid_queues_and_bounds_are_refused(texts: list[str], error: str) -> None:
     with pytest.raises(BadRequest, match=error):
-        read_targets(texts, catalogue_of({"a": APP, "b": APP}), capacity=1, cool_down_s=0.0)
+        read_targets(
+            texts, catalogue_of({"a": APP, "b": APP}), capacity=1, coroutine_capacity=1, cool_down_s=0.0
+        )
 
 
 def test_autoscale_needs_a_shared_ledger_and_broker(site: Site, capfd: pytest.CaptureFixture[str]) -> None:

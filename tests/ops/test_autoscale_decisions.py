@@ -28,8 +28,13 @@ class Play:
         self._leaving = [left - 1 for left in self._leaving if left > 1]
         lived_s = lived_s[: self.working]
         self.working -= len(lived_s)
+        of_app = None if demand is None else {"a": demand}
         change = self.target.decide(
-            self.now_s, demand, working=self.working, leaving=len(self._leaving), lived_s=lived_s
+            self.now_s,
+            of_app,
+            working=self.working,
+            leaving=len(self._leaving),
+            lived_s=lived_s,
         )
         self.working += change
         self._leaving += [self._gone_after] * -change
@@ -177,5 +182,24 @@ def test_a_constant_demand_gets_the_workers_that_it_needs(
 
 @pytest.mark.parametrize(("less", "more"), [(0, 1), (3, 4), (7, 8), (8, 100)])
 def test_more_demand_never_starts_fewer_workers(less: int, more: int) -> None:
-    started, more_started = (_target().decide(1.0, each, working=0, leaving=0) for each in (less, more))
+    started, more_started = (
+        _target().decide(1.0, {"a": each}, working=0, leaving=0) for each in (less, more)
+    )
     assert more_started >= started
+
+
+@pytest.mark.parametrize(
+    ("demand", "started"),
+    [({"a": 5, "c": 0}, 3), ({"a": 0, "c": 100}, 1), ({"a": 0, "c": 101}, 2), ({"a": 5, "c": 150}, 3)],
+)
+def test_coroutines_need_places_on_event_loops_and_no_threads(demand: dict[str, int], started: int) -> None:
+    target = ScalingTarget(
+        queues=("a", "c"),
+        least=0,
+        most=9,
+        capacity=2,
+        coroutines=frozenset({"c"}),
+        coroutine_capacity=100,
+        cool_down_s=COOL_DOWN_S,
+    )
+    assert target.decide(1.0, demand, working=0, leaving=0) == started

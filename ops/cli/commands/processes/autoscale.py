@@ -12,6 +12,7 @@ from sluice.actors.worker.command import size_options
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, BadSetting
+from sluice.jobs.runners.function.thread import is_coroutine
 from sluice.ops.autoscale.controller import Autoscaler
 from sluice.ops.autoscale.decision import ScalingTarget
 from sluice.ops.autoscale.workers import Guard, LocalWorkers
@@ -44,6 +45,7 @@ def run(context: CommandContext, options: Options) -> int:
         options.queue,
         context.catalogue,
         capacity=options.threads * options.processes,
+        coroutine_capacity=options.coroutines * options.processes,
         cool_down_s=options.cool_down,
     )
     installation = Installation(context)
@@ -74,12 +76,29 @@ def run(context: CommandContext, options: Options) -> int:
 
 
 def read_targets(
-    texts: Iterable[str], catalogue: Catalogue, *, capacity: int, cool_down_s: float
+    texts: Iterable[str],
+    catalogue: Catalogue,
+    *,
+    capacity: int,
+    coroutine_capacity: int,
+    cool_down_s: float,
 ) -> list[ScalingTarget]:
     """Parse sets of queues with their bounds. BadRequest if one cannot be parsed, if a queue does not exist, or if a
     queue is named twice.
     """
-    targets = [_read(text, capacity, cool_down_s) for text in texts]
+    coroutines = frozenset(name for name, app in catalogue.items() if is_coroutine(app))
+    targets = [
+        ScalingTarget(
+            queues=queues,
+            least=least,
+            most=most,
+            capacity=capacity,
+            coroutines=coroutines,
+            coroutine_capacity=coroutine_capacity,
+            cool_down_s=cool_down_s,
+        )
+        for queues, least, most in map(_read, texts)
+    ]
     queues = [queue for target in targets for queue in target.queues]
     for queue in queues:
         if queue not in CONTROL and queue not in catalogue:
@@ -95,7 +114,8 @@ def read_targets(
     return targets
 
 
-def _read(text: str, capacity: int, cool_down_s: float) -> ScalingTarget:
+def _read(text: str) -> tuple[tuple[str, ...], int, int]:
+    """Return the queues and the bounds of a target."""
     found = _TARGET.fullmatch(text)
     if found is None:
         raise BadRequest(
@@ -107,4 +127,4 @@ def _read(text: str, capacity: int, cool_down_s: float) -> ScalingTarget:
             f"{bounds} is no range of workers.", advice=f"The second number is from 1 to {MOST}."
         )
     queues = tuple(dict.fromkeys(filter(None, map(str.strip, listed))))
-    return ScalingTarget(queues=queues, least=least, most=most, capacity=capacity, cool_down_s=cool_down_s)
+    return queues, least, most
