@@ -174,6 +174,8 @@ class Ledger:
             timeout=PATIENCE_S,
             open=False,
             connection_class=PreparedConnection if steady else CursorConnection,
+            # Users' statements are not prepared: to drop theirs, psycopg would drop all statements of the session.
+            kwargs={"prepare_threshold": None} if steady else {},
             reconnect_timeout=1.0,
             reconnect_failed=_try_on,
         )

@@ -161,3 +161,16 @@ def test_statements_that_the_server_has_dropped_are_prepared_again(ledger: Ledge
     with ledger.transaction() as tx:
         tx.connection.execute(b"DEALLOCATE ALL")
     assert ledger.transact(lambda tx: tx.column("SELECT %(x)s::int", x=2)) == [2]
+
+
+def test_statements_of_users_do_not_make_the_driver_drop_ours(ledger: Ledger) -> None:
+    """psycopg prepares a statement that is repeated. After a DROP, it drops all prepared statements of the session."""
+    ask = "SELECT %(x)s::int + 1"
+    with ledger.transaction() as tx:
+        assert tx.column(ask, x=1) == [2]
+        for _ in range(10):
+            tx.connection.execute("SELECT 1")
+        tx.connection.execute("CREATE TEMPORARY TABLE mine (x int)")
+        tx.connection.execute("DROP TABLE mine")
+        tx.connection.execute("SELECT 1")
+        assert tx.column(ask, x=1) == [2]
