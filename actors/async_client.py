@@ -32,8 +32,11 @@ THREADS = 4
 
 
 class AsyncClient:
-    """Client that is opened and closed by ``async with``. Values that are not given come from the places that commands
-    read. An existing ``client`` can be passed instead, and stays open."""
+    """Client for asyncio, which is opened and closed by ``async with``. It has the methods of ``Client``.
+
+    ``apps``, ``ledger_url`` and ``broker_url`` are as for ``connect``. An existing ``client`` can be passed instead,
+    and stays open.
+    """
 
     def __init__(
         self,
@@ -77,12 +80,13 @@ class AsyncClient:
     async def submit(self, wanted: Submission) -> str: ...
 
     async def submit(self, wanted: Any) -> Any:
-        """Submit, and return the id of the submission, or a handle of the one job of a ``JobRequest``."""
+        """Submit ``wanted``, and return the id of the submission, or a handle of the one job of a ``JobRequest``."""
         submitted = await self.run(self.sync.submit, wanted)
         return AsyncHandle(self, submitted) if isinstance(submitted, Handle) else submitted
 
     async def wait(self, submission: str, timeout: float | None = None) -> SubmissionStatus:
-        """Wait until a submission has ended, and return its status. TimeoutError after ``timeout`` seconds."""
+        """Wait until a submission has ended, and return its status. ``submission`` is its id. TimeoutError after
+        ``timeout`` seconds."""
         await self.ended(Awaited(submission, of_job=False), timeout)
         status = await self.status(submission)
         if status is None:
@@ -99,19 +103,19 @@ class AsyncClient:
     async def result(self, app: str, key: str) -> Any: ...
 
     async def result(self, app: Any, key: str) -> Any:
-        """Return the result of a job, as ``Client.result`` does."""
+        """Return the result of the job with this ``app`` and ``key``, as ``Client.result`` does."""
         return await self.run(self.sync.result, app, key)
 
     async def cancel(self, submission: str) -> list[int]:
-        """Cancel a submission, as ``Client.cancel`` does."""
+        """Cancel the ``submission`` with this id, as ``Client.cancel`` does."""
         return await self.run(self.sync.cancel, submission)
 
     async def status(self, submission: str) -> SubmissionStatus | None:
-        """Return the status of a submission, or None if it does not exist."""
+        """Return the status of the ``submission`` with this id, or None if it does not exist."""
         return await self.run(self.sync.status, submission)
 
     async def job(self, app: AppRef, key: str) -> JobReport | None:
-        """Return the report of a job, or None if the ledger does not have it."""
+        """Return the report of the job with this ``app`` and ``key``, or None if the ledger does not have it."""
         return await self.run(self.sync.job, app, key)
 
     @property
@@ -133,12 +137,15 @@ class AsyncClient:
 
 
 class AsyncHandle(Generic[R]):
-    """One submitted job. ``id`` is the id of its submission."""
+    """One submitted job, which ``AsyncClient.submit`` returns for a ``JobRequest``."""
 
     def __init__(self, client: AsyncClient, handle: Handle[R]) -> None:
-        self.id = handle.id
-        self.app = handle.app
-        self.key = handle.key
+        #: Id of the submission.
+        self.id: str = handle.id
+        #: Name of the app.
+        self.app: str = handle.app
+        #: Key of the job, as it was requested.
+        self.key: str = handle.key
         self._client = client
         self._handle = handle
 

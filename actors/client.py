@@ -52,13 +52,16 @@ R = TypeVar("R")
 
 
 class Client:
-    """Client of one ledger. ``publish`` sends messages to the broker; if it fails, that is only logged.
+    """Client of one ledger, which ``connect`` opens. Threads may share it.
 
-    ``definitions`` returns the catalogue for operations that need it. With ``checks``, submissions must fit it; else
-    the planner refuses them later. ``blobs`` has the large results. ``within`` is the trace context of this program,
-    for submissions made outside of any span (see ``actors.telemetry.trace_context``).
+    What is submitted is safe once the call has returned, also if the broker is down. ``JobName(app, key)`` is imported
+    from ``sluice.jobs.model.names``.
     """
 
+    # ``publish`` sends messages to the broker; if it fails, that is only logged. ``definitions`` returns the catalogue
+    # for operations that need it. With ``checks``, submissions must fit it; else the planner refuses them later.
+    # ``blobs`` has the large results. ``within`` is the trace context of this program, for submissions made outside of
+    # any span (see ``actors.telemetry.trace_context``).
     def __init__(
         self,
         ledger: Ledger,
@@ -96,8 +99,9 @@ class Client:
     def submit(self, wanted: Any) -> Any:
         """Submit, and return the id of the submission, or a handle of the one job of a ``JobRequest``.
 
-        The same submission again under one id changes nothing, unless it was refused: then it is planned again.
-        Conflict if the id belongs to a submission that asks for something else.
+        ``wanted`` is a ``Submission``, or the request for one job that ``fetch.job(…)`` returns. The same submission
+        again under one id changes nothing, unless it was refused: then it is planned again. Conflict if the id belongs
+        to a submission that asks for something else.
         """
         if not isinstance(wanted, JobRequest):
             return self.submit_many([wanted])[0]
@@ -105,7 +109,7 @@ class Client:
         return Handle(self, self.submit_many([submission])[0], wanted)
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
-        """Submit all of them or none, and return their ids.
+        """Submit all of the ``wanted`` submissions or none, and return their ids.
 
         BadRequest for values that no planner would accept, or that do not fit the definitions of this client.
         UnknownApp if it has definitions, and none of the app. Conflict for an id of another submission.
@@ -126,28 +130,29 @@ class Client:
         self._hint(Plan(submissions=tuple(ids)))
 
     def cancel(self, submission: str) -> list[int]:
-        """Cancel a submission and the jobs that no other submission requests, and return the ended jobs. BadRequest if
-        no such submission is open."""
+        """Cancel a submission and the jobs that no other submission requests, and return the ended jobs by their
+        internal numbers. ``submission`` is its id. BadRequest if no submission with this id is open."""
         ended = self._cancel(lambda tx: submissions.cancel(tx, submission))
         if ended is None:
             raise _no_submission("open", submission)
         return ended
 
     def retry(self, submission: str) -> None:
-        """Run the unsuccessful jobs of a submission again; it succeeds when they do. BadRequest if it does not exist,
-        is still open, was refused, is paused, has succeeded, or is being undone."""
+        """Run the unsuccessful jobs of a submission again; it succeeds when they do. ``submission`` is its id.
+        BadRequest if it does not exist, is still open, was refused, is paused, has succeeded, or is being undone."""
         retry(self._ledger, submission)
         self.have_planned([submission])
 
     def cancel_job(self, name: JobName) -> list[int]:
-        """Cancel one job, whichever submissions request it, and return the ended jobs."""
+        """Cancel one job, whichever submissions request it, and return the ended jobs by their internal numbers.
+        ``name`` is the job."""
         return self._cancel(lambda tx: submissions.cancel_job(tx, name)) or []
 
     def pause(self, submission: str) -> int:
         """Pause a submission, and return the number of jobs held back. Jobs that only paused submissions request are
         not started.
 
-        BadRequest if no such submission is open.
+        ``submission`` is its id. BadRequest if no submission with this id is open.
         """
         held_back = hold_back(self._ledger, submission)
         if held_back.jobs is None:
@@ -156,8 +161,8 @@ class Client:
         return len(held_back.jobs)
 
     def resume(self, submission: str) -> int:
-        """Resume a submission, and return the number of jobs released. BadRequest if it does not exist or is not
-        paused."""
+        """Resume a submission, and return the number of jobs released. ``submission`` is its id. BadRequest if it does
+        not exist or is not paused."""
         found = go_on(self._ledger, submission)
         if found is None:
             raise _no_submission("paused", submission)
@@ -166,13 +171,14 @@ class Client:
 
     def pause_apps(self, apps: Collection[AppRef], *, by: str | None = None) -> list[str]:
         """Pause apps, and return the names of the apps that were not paused before. None of their jobs is started,
-        whichever submissions request them."""
+        whichever submissions request them. ``apps`` are names or decorated functions, and ``by`` is recorded as the
+        user that paused them."""
         paused = hold_apps_back(self._ledger, [*map(app_name, apps)], by)
         self._hint(*paused.messages)
         return paused.apps
 
     def resume_apps(self, apps: Collection[AppRef]) -> list[str]:
-        """Resume apps, and return the names of the apps that were paused."""
+        """Resume ``apps``, and return the names of the apps that were paused."""
         return let_apps_go(self._ledger, [*map(app_name, apps)], lambda messages: self._hint(*messages))
 
     def resume_job(
@@ -185,7 +191,10 @@ class Client:
         id: str | None = None,
         may_be_early: bool = True,
     ) -> EventOutcome:
-        """Deliver an event to a saga, or without an event end its wait.
+        """Deliver an event to a saga, or without an event end its wait. Return the effect, for example ``RESUMED``.
+
+        ``name`` is the saga's job, ``event`` the event that it waits for, and ``payload`` its JSON value. ``by`` is
+        recorded as the user that sent it.
 
         An event that the saga does not wait for yet is kept. An event for a job that does not exist yet is kept for a
         day, if ``may_be_early``. A repeated ``id`` for the same job changes nothing and returns ``REPEATED``. Default:
@@ -201,8 +210,9 @@ class Client:
         return heard.became
 
     def force_done(self, name: JobName, *, by: str, note: str | None = None, id: str | None = None) -> str:
-        """Mark the failed undo of a saga as done, and let the flight continue. Return the id of the submission that
-        runs it again; the caller may choose that ``id``. The journal records ``by`` and the ``note``.
+        """Mark the failed undo of a saga as done, and let the flight continue. ``name`` is the saga's job. Return the
+        id of the submission that runs it again; the caller may choose that ``id``. The journal records ``by`` and the
+        ``note``.
 
         BadRequest if no undo of the job has failed.
         """
@@ -223,26 +233,32 @@ class Client:
         return again.require_id()
 
     def land(self, catalogue: Catalogue, table: str, partitions: Iterable[str]) -> int:
-        """Record that these partitions, or ranges of partitions, exist. Return how many did not before. BadRequest for
-        a table that no app fills or reads, and for a text that is not a partition of it."""
+        """Record that partitions exist, and return how many did not before.
+
+        ``catalogue`` has the definitions. ``partitions`` are partitions of the ``table``, or ranges such as
+        ``2026-11-01..2026-11-07``. BadRequest for a table that no app fills or reads, and for a text that is not a
+        partition of it.
+        """
         landing = land(self._ledger, catalogue, table, partitions)
         self._hint(*landing.messages)
         return landing.new
 
     def tasks(self, app: AppRef) -> Tasks:
-        """Return the app as its manager sees it. UnknownApp if definitions are available and do not have it."""
+        """Return the ``app`` as its manager sees it: tasks are opened, collected and archived. UnknownApp if
+        definitions are available and do not have it."""
         return Tasks(
             self._ledger, self.have_planned, app_name(app), self._definitions() if self._definitions else None
         )
 
     def status(self, submission: str) -> submission_progress.SubmissionStatus | None:
+        """Return the status of a submission, or None if it does not exist. ``submission`` is its id."""
         return self._ledger.transact(lambda tx: submission_progress.status(tx, submission))
 
     def job(self, app: AppRef, key: str) -> JobReport | None:
         """Return the report of a job, or None if the ledger does not have it.
 
-        The key is written as ``sluice ls`` shows it. If the job moves on during the read, the record may be newer than
-        the state, but never older.
+        ``app`` is a name or a decorated function. The ``key`` is written as ``sluice ls`` shows it. If the job moves on
+        during the read, the record may be newer than the state, but never older.
         """
 
         def read(tx: Tx) -> JobReport | None:
@@ -281,8 +297,8 @@ class Client:
         """Return the result of a job. ``app`` is a name or a decorated function, whose annotation the result is
         decoded into. None if the function returned None.
 
-        NoResult if the job has not succeeded, or if its result was removed or lost. The key is written as ``sluice ls``
-        shows it.
+        NoResult, which is a BadRequest, if the job has not succeeded, or if its result was removed or lost. The ``key``
+        is written as ``sluice ls`` shows it.
         """
         name = JobName(app if isinstance(app, str) else app.name, key)
         return self.read_result(name, None if isinstance(app, str) else result_type(app.function))
@@ -300,10 +316,13 @@ class Client:
         order: Order = Order(),  # noqa: B008 - an order is a value and never changes
         limit: int = 100,
     ) -> job_lists.JobPage:
-        """Return a page of the jobs that match a condition, which is a text or structs.
+        """Return a page of the jobs that match a condition, with the total number of jobs and the token of the next
+        page.
 
-        ``page`` is the token of a page; default: the first. Without definitions, the inputs of a job are its kwargs
-        alone. BadRequest for a condition that cannot be read or evaluated, and for a token of another order.
+        ``where`` is the condition: a text such as ``app = fetch and state = failed``, or structs. ``page`` is the token
+        of a page; default: the first. ``order`` is that of the jobs, and ``limit`` the size of a page. Without
+        definitions, the inputs of a job are its kwargs alone. BadRequest for a condition that cannot be read or
+        evaluated, and for a token of another order.
         """
         if isinstance(where, str):
             where = parse_condition(where, datetime.now(UTC))
@@ -313,7 +332,8 @@ class Client:
     def wait(
         self, submission: str, *, timeout_s: float | None = None
     ) -> submission_progress.SubmissionStatus:
-        """Wait until a submission has ended, and return its status. TimeoutError after ``timeout_s``.
+        """Wait until a submission has ended, and return its status. ``submission`` is its id. TimeoutError after
+        ``timeout_s`` seconds.
 
         The transaction that ends it wakes the call. Calls in many threads share one connection.
         """
@@ -369,11 +389,13 @@ class Client:
 
 
 class HandleStatus(Struct, frozen=True, kw_only=True):
-    """Present state of a submitted job. ``state`` is None until it is planned. ``error`` is the error of its last
-    round, or the reason why the submission was refused."""
+    """Present state of a submitted job."""
 
+    #: State of the submission, for example ``active``.
     submission: SubmissionState
+    #: State of the job, for example ``running``. None until it is planned.
     state: State | None
+    #: Error of the last round, or the reason why the submission was refused.
     error: str | None
 
 
@@ -387,12 +409,15 @@ def status_of(progress: Progress) -> HandleStatus:
 
 
 class Handle(Generic[R]):
-    """One submitted job. ``id`` is the id of its submission."""
+    """One submitted job, which ``Client.submit`` returns for a ``JobRequest``."""
 
     def __init__(self, client: Client, id: str, request: JobRequest[R]) -> None:
+        #: Id of the submission.
         self.id = id
-        self.app = request.app
-        self.key = request.key
+        #: Name of the app.
+        self.app: str = request.app
+        #: Key of the job, as it was requested.
+        self.key: str = request.key
         self._client = client
         self._request = request
         self.awaited = Awaited(id, of_job=True)

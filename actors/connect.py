@@ -14,10 +14,12 @@ from sluice.jobs.observe.failpoints import arm
 def connect(
     *, apps: tuple[str, ...] = (), ledger_url: str | None = None, broker_url: str | None = None
 ) -> Iterator[Client]:
-    """Yield a client that can be used until the block ends.
+    """Yield a client that can be used until the block ends: ``with connect() as client``.
 
-    Values that are not given come from the places that commands read: the environment, ``.env`` and ``sluice.toml``.
-    Default: the embedded ledger of this folder. The broker is connected to at the first message.
+    ``apps`` are the sources of definitions, as ``--apps`` has them; with them, submissions are checked before they are
+    stored. ``ledger_url`` is the Postgres database of the ledger, and ``broker_url`` the broker. Values that are not
+    given come from the places that commands read: the environment, ``.env`` and ``sluice.toml``. Default: no
+    definitions, and the embedded ledger of this folder. The broker is connected to at the first message.
     """
     settings = process_settings(apps=apps, ledger_url=ledger_url, broker_url=broker_url)
     arm(settings.failpoint)

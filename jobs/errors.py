@@ -81,19 +81,19 @@ class Conflict(BadRequest):
 
 
 class JobFailed(SluiceError):
-    """Raised if the job that a caller waits for has ended without success.
-
-    ``state`` is the state of the job, or of its submission if the job was not planned: ``refused`` or ``cancelled``.
-    ``error`` is the error of the last round, or the reason of the refusal.
-    """
+    """Raised if the job that a caller waits for has ended without success."""
 
     exit_code = 1
 
     def __init__(self, app: str, key: str, state: str, error: str | None) -> None:
         super().__init__(f"{app}/{key} is {state}" + (f": {error}" if error else "."))
+        #: Name of the app.
         self.app = app
+        #: Key of the job.
         self.key = key
+        #: State of the job, or of its submission if the job was not planned: ``refused`` or ``cancelled``.
         self.state = state
+        #: Error of the last round, or the reason of the refusal.
         self.error = error
 
 

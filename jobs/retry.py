@@ -14,12 +14,16 @@ from sluice.jobs.text.units import read_duration_s
 
 
 def none() -> RetryRule:
-    """Return a rule that never retries."""
+    """Return a rule that never retries. It is the default of steps."""
     return RetryRule(times=0)
 
 
 def fixed(seconds: float | str | timedelta, times: int | None = None, *, jitter: bool = False) -> RetryRule:
-    """Return a rule that waits ``seconds`` after each failure."""
+    """Return a rule that waits ``seconds`` after each failure.
+
+    ``times`` is the maximum number of retries. For a job it is the default of ``max_fails``. With ``jitter``, each
+    delay is drawn evenly between half of it and all of it.
+    """
     return RetryRule(delay_s=read_duration_s(seconds), times=_count(times), jitter=jitter)
 
 
@@ -35,7 +39,8 @@ def exponential(
     """Return a rule that waits ``seconds``, then ``factor`` times as long after each failure, up to ``max_seconds``.
 
     With ``jitter``, each delay is drawn evenly between half of it and all of it, so that jobs that failed together are
-    not retried together.
+    not retried together. ``times`` is the maximum number of retries. For a job it is the default of ``max_fails``.
+    ``within`` is for steps: the time since the first attempt within which the step is retried.
     """
     if not 1 <= factor < float("inf"):
         raise ValueError(f"{factor!r} is not a factor; write a number from 1 on")
@@ -58,10 +63,12 @@ def random(
     factor: float = 2.0,
     max_seconds: float | str | timedelta = "1h",
 ) -> RetryRule:
-    """Return a rule that draws each delay evenly between zero and the delay of ``exponential``.
+    """Return a rule that draws each delay evenly between zero and the delay of ``exponential``, which ``seconds``,
+    ``factor`` and ``max_seconds`` determine.
 
     With ``concurrency``, the delay is a multiple of ``seconds`` instead. The multiple is a whole number from 0 to below
-    ``concurrency``, so that steps that failed together are spread over that many times.
+    ``concurrency``, so that steps that failed together are spread over that many times. ``times`` is the maximum number
+    of retries. For a job it is the default of ``max_fails``.
     """
     if concurrency is not None and (_count(concurrency) or 0) < 1:
         raise ValueError("concurrency is the number of delays to choose from, so it is at least 1")

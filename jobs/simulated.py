@@ -9,23 +9,29 @@ from sluice.jobs.model.job import Assignment
 
 
 class Faults(Struct, frozen=True, kw_only=True):
-    """Faults of a simulation and their frequency. Probabilities are per occasion; all zero is a perfect network.
-
-    ``lose`` and ``double`` apply to messages, and ``delay_s_max`` is the longest delay of a message. A process may
-    ``crash_before_commit`` or ``crash_after_commit``. If the answer to a commit is lost, it repeats the commit
-    (``repeat_commit``). Within a saga it may ``crash_between`` any two actions. At random, on average every
-    ``…_every_s`` seconds, a worker is killed, is frozen for a while and then continues, or is requested to stop.
+    """Faults of a simulation and their frequency. Probabilities are per occasion, and times are means. All zero is a
+    perfect network.
     """
 
+    #: Probability that a message is lost.
     lose: float = 0.0
+    #: Probability that a message is delivered twice.
     double: float = 0.0
+    #: Longest delay of a message in seconds.
     delay_s_max: float = 0.0
+    #: Probability that a process dies before it commits.
     crash_before_commit: float = 0.0
+    #: Probability that a process dies after it has committed.
     crash_after_commit: float = 0.0
+    #: Probability that the answer to a commit is lost, so that the process repeats the commit.
     repeat_commit: float = 0.0
+    #: Probability that a process dies between two actions of a saga.
     crash_between: float = 0.0
+    #: Seconds between two workers that are killed.
     kill_worker_every_s: float = 0.0
+    #: Seconds between two workers that are frozen for a while and then continue.
     freeze_worker_every_s: float = 0.0
+    #: Seconds between two workers that are requested to stop.
     stop_worker_every_s: float = 0.0
 
 
@@ -34,15 +40,15 @@ NO_FAULTS = Faults()
 
 
 class Took(Struct, frozen=True):
-    """Simulated run of a job: its duration, its error if it failed, and its result, if it has one.
+    """Simulated run of a job."""
 
-    With ``real`` the job's own function or command runs at the end of that time, and its outcome is the run's
-    outcome.
-    """
-
+    #: Duration of the run by the virtual clock.
     seconds: float
+    #: Error of a run that fails.
     error: str | None = None
+    #: Result of a run that succeeds.
     result: object = None
+    #: The job's own function or command runs at the end of that time, and its outcome is the run's outcome.
     real: bool = False
 
 

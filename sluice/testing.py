@@ -103,9 +103,9 @@ def run(source: str, app: AppRef, key: str = "", *, connection: Any = None, **kw
     """Run one job and return its outcome.
 
     ``source`` names the definitions, as ``--apps`` does. ``app`` is a name or the decorated function. ``key`` must fit
-    the app's template, or is the work IDs of a chunk, for example ``1-3,7``. If the run failed, ``error`` of the
-    outcome has the reason. ``output`` is everything that the job printed and logged. Raises DefinitionError with all
-    faults of the definitions.
+    the app's template, or is the work IDs of a chunk, for example ``1-3,7``. ``kwargs`` are the job's kwargs. If the
+    run failed, ``error`` of the outcome has the reason. ``output`` is everything that the job printed and logged.
+    Raises DefinitionError with all faults of the definitions.
 
     ``connection`` is the connection that ``job.transaction()`` yields. It is committed at the end of the block. With
     psycopg, the block is a savepoint if the test has an open transaction. ``job.succeed_in()`` accepts any connection,
@@ -147,8 +147,8 @@ def fly(
 
     ``saga`` is the result of ``@saga``, or a plain function that returns steps. ``inputs`` are the identifiers of its
     key and the kwargs of its submission. ``context`` replaces the object that the saga's own ``context`` makes. Every
-    event that the flight waits for arrives, with its payload from ``events``. ``connection`` is the connection that
-    ``flight.transaction()`` yields, as in ``run``.
+    event that the flight waits for arrives, with its payload from ``events``. ``debug`` lets steps fail.
+    ``connection`` is the connection that ``flight.transaction()`` yields, as in ``run``.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=worker_log(_name_of(saga, inputs)))
     stand_ins = StandIns(events, connection)
@@ -167,9 +167,12 @@ def fly_everywhere(
     reset: Callable[[], object] = lambda: None,
     connection: Any = None,
 ) -> Report:
-    """Run many flights of one saga, each with a different error, as described in the module's docstring.
+    """Run many flights of one saga, each with a different error, and each again with a worker that dies.
 
-    ``connection`` is as in ``fly``. A step that commits its writes with its end cannot fail after the commit.
+    ``saga``, ``inputs``, ``context``, ``events`` and ``connection`` are as for ``fly``. ``left_behind`` returns the
+    state of the systems that the steps call, as any value that can be copied and compared. A flight that is undone must
+    leave the state that it found. A flight that succeeds must leave the same state as one in which no worker dies.
+    ``reset`` is called before each flight. A step that commits its writes with its end cannot fail after the commit.
     """
     logger = job_log(_name_of(saga, inputs), write=_unheard, tell=_unheard)
     rehearse = _rehearsals(saga, inputs, context, StandIns(events, connection), logger=logger, debug=Debug())

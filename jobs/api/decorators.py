@@ -62,6 +62,9 @@ def app(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     first, so that type checkers know that callers do not pass it. A function without identifiers has one job, with an
     empty key.
 
+    ``**options`` are the options of the app: limits, retries, dependencies and so on. ``function`` is the decorated
+    function, if no options are written. The result can be called like the function.
+
     The app is keyed by chunk if it has ``chunk_size``, and by partition if it has ``output_table``, ``partition``,
     ``step_size``, ``table_dependencies`` or ``modes``.
     """
@@ -79,7 +82,8 @@ def saga(build: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
     The function is called each time that a worker starts or resumes a flight, and must return the same steps each
     time. So it may use ``flight.inputs`` and ``flight.context``, and nothing that changes. ``context`` makes an
-    object that all flights of a process share. ``hooks`` are called with the events of a flight.
+    object that all flights of a process share. ``hooks`` are called with the events of a flight. These two are among
+    the ``**options``. ``build`` is the decorated function, if no options are written.
     """
     if "job_type" in options:
         raise TypeError("saga() has no option job_type")
@@ -105,5 +109,9 @@ class ScheduleDefinition:
 
 
 def schedule(*, id: str, app: AppRef, **options: Unpack[ScheduleOptions]) -> ScheduleDefinition:
-    """Submit jobs of an app on a schedule. ``app`` is a name or the decorated function."""
+    """Submit jobs of an app on a schedule. Assign the result to a name at the top of the file.
+
+    ``id`` is the name of the schedule, which no other schedule has. ``app`` is a name or the decorated function.
+    ``**options`` set the due times, the keys of the jobs, and the treatment of missed and overlapping starts.
+    """
     return ScheduleDefinition(id, {"app": app, **options})

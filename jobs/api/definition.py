@@ -32,7 +32,7 @@ KeyValue: TypeAlias = str | int | date
 
 
 class AppDependency(Struct, frozen=True, kw_only=True):
-    """AppDependency on jobs of one app. Each method returns a further restricted copy.
+    """Dependency on jobs of one app, for ``needs``. Each method returns a further restricted copy.
 
     An identifier that neither ``all`` nor ``where`` names has the value that it has in the dependent job.
     """
@@ -44,21 +44,23 @@ class AppDependency(Struct, frozen=True, kw_only=True):
     lag: Duration | None = None
 
     def all(self, *identifiers: str) -> "AppDependency":
-        """Need the jobs of every autofill value of these identifiers."""
+        """Need the jobs of every autofill value of these ``identifiers``."""
         return replace(self, every=(*self.every, *identifiers))
 
     def where(self, **values: KeyValue | Sequence[KeyValue]) -> "AppDependency":
-        """Need the jobs with this value, or each of these values, of an identifier."""
+        """Need the jobs with this value, or each of these values, of an identifier. ``values`` are named by identifier:
+        ``where(shop=["graz", "oslo"])``."""
         return replace(
             self, values={**self.values, **{name: _listed(value) for name, value in values.items()}}
         )
 
     def when(self, condition: When) -> "AppDependency":
-        """Set the state that the needed jobs must reach. Default: ``succeeded``."""
+        """Set the ``condition`` that the needed jobs must meet: ``"succeeded"`` (default), ``"failed"``,
+        ``"finished"`` or ``"running"``."""
         return replace(self, condition=condition)
 
     def max_lag(self, lag: Duration) -> "AppDependency":
-        """Set the maximum age of the success of the needed jobs. Older jobs run again."""
+        """Set the maximum age of the success of the needed jobs: ``lag``. Older jobs run again."""
         return replace(self, lag=lag)
 
 
@@ -69,15 +71,17 @@ class Alternatives(Struct, frozen=True):
 
 
 class Definition(Generic[P, R]):
-    """Function and the options that make an app of it. It registers nothing.
+    """Function and the options that make an app of it: the result of ``@app`` and ``@saga``. It registers nothing.
 
-    ``P`` are the function's parameters without the job, ``R`` is the type of its result.
+    It is called like the function, for example in tests. It is accepted wherever the name of an app is. ``P`` are the
+    function's parameters without the job, ``R`` is the type of its result.
     """
 
     def __init__(self, function: Callable[..., Any], name: str, options: Mapping[str, object]) -> None:
         update_wrapper(cast("Callable[..., Any]", self), function)
-        #: For an ``async def`` too, ``R`` is the type of the awaited value.
+        #: The function that was decorated. For an ``async def`` too, ``R`` is the type of the awaited value.
         self.function: Callable[..., R] = function
+        #: Name of the app: the option ``name``, or the name of the function.
         self.name = name
         self.options = options
 
@@ -85,9 +89,10 @@ class Definition(Generic[P, R]):
         return f"<app {self.name}>"
 
     def job(self, *args: P.args, **kwargs: P.kwargs) -> JobRequest[R]:
-        """Return a request for one job, by the arguments of the function: identifiers and kwargs.
+        """Return a request for one job, for ``Client.submit``.
 
-        Raises TypeError if an identifier is missing, or if an argument is neither an identifier nor a parameter.
+        ``*args`` and ``**kwargs`` are the arguments of the function without the job: identifiers and kwargs. Raises
+        TypeError if an identifier is missing, or if an argument is neither an identifier nor a parameter.
         """
         signature = read_signature(self.function)
         given = signature.named(self.name, args, kwargs)
@@ -105,19 +110,21 @@ class Definition(Generic[P, R]):
         )
 
     def all(self, *identifiers: str) -> AppDependency:
-        """Return a dependency on the jobs of every autofill value of these identifiers."""
+        """Return a dependency on the jobs of every autofill value of these ``identifiers``."""
         return AppDependency(app=self.name).all(*identifiers)
 
     def where(self, **values: KeyValue | Sequence[KeyValue]) -> AppDependency:
-        """Return a dependency on the jobs with this value, or each of these values, of an identifier."""
+        """Return a dependency on the jobs with this value, or each of these values, of an identifier. ``values`` are
+        named by identifier: ``where(shop=["graz", "oslo"])``."""
         return AppDependency(app=self.name).where(**values)
 
     def when(self, condition: When) -> AppDependency:
-        """Return a dependency on the jobs in this state. Default of a dependency: ``succeeded``."""
+        """Return a dependency on jobs that meet this ``condition``: ``"failed"``, ``"finished"`` or ``"running"``.
+        Without it, a dependency is met if the jobs have succeeded."""
         return AppDependency(app=self.name).when(condition)
 
     def max_lag(self, lag: Duration) -> AppDependency:
-        """Return a dependency on the jobs, which run again if their success is older than this."""
+        """Return a dependency on the jobs, which run again if their success is older than ``lag``."""
         return AppDependency(app=self.name).max_lag(lag)
 
 
@@ -149,8 +156,10 @@ def app_name(app: AppRef) -> str:
 
 
 def any_of(*choices: Choice) -> Alternatives:
-    """Return a dependency that is met if any choice is met. A list is one choice, and needs all of its
+    """Return a dependency that is met if any of the ``choices`` is met. A list is one choice, and needs all of its
     entries.
+
+    The first choice is requested. If it fails, the next one is.
     """
     if len(choices) < 2:
         raise ValueError("any_of needs at least two alternatives")
@@ -175,7 +184,8 @@ def each(values: str) -> Any: ...
 @overload
 def each(values: Sequence[V]) -> V: ...
 def each(values: Sequence[Any] | str) -> Any:
-    """Return the default of a parameter that has these autofill values.
+    """Return the default of a parameter that has these autofill values: the values that are used if a request names
+    none.
 
     ``values`` is a list, a ``range``, or a half-open range as text: ``"0:10"``, ``"2026-01-01:2027-01-01"``.
     """

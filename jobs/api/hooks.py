@@ -20,7 +20,8 @@ class Hooks:
         """Called once in each worker process, after its last run."""
 
     def around(self, job: Job) -> AbstractContextManager[object]:  # noqa: ARG002  # Only subclasses use the job.
-        """Return a context manager that is entered before each run of a function, and left after it.
+        """Return a context manager that is entered before each run of a function, and left after it. ``job`` is the job
+        of the run.
 
         An error in it fails the round, like an error of the function. For a coroutine it is entered on the event loop.
         """

@@ -44,15 +44,15 @@ class Stage(StrEnum):
 class Status(Struct, frozen=True):
     """Status of external work, for example ``Status("failed", "out of memory")``. Raises ValueError for an unknown
     state.
-
-    ``text`` is the error of failed work. For other work it becomes a line of the job's output each time it changes.
-    ``progress`` is the amount done, and the total if it is known. ``done`` are the finished partitions of a step,
-    which stay finished if the rest fails. It may contain partitions that were reported before.
     """
 
+    #: State of the work. All except ``running`` are final.
     state: Literal["running", "succeeded", "failed"]
+    #: Error of failed work. For other work it becomes a line of the job's output each time it changes.
     text: str = ""
+    #: Amount done, and the total if it is known.
     progress: tuple[int, int | None] | None = None
+    #: Finished partitions of a step, which stay finished if the rest fails. Partitions may be reported again.
     done: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -71,16 +71,24 @@ class Status(Struct, frozen=True):
 
 
 class ManagesJobs(Protocol):
-    """Interface of a job manager, which users write.
+    """Interface of a job manager: a class that users write for work that runs outside of Sluice.
 
-    One is made for each run, without arguments. Any of the three methods may be ``async``.
+    Decorate the class with ``@app``, or name it as the ``job_type`` of an app. One object is made for each run, without
+    arguments. Any of the three methods may be ``async``.
     """
 
-    def run(self, job: Job) -> JSON: ...
+    def run(self, job: Job) -> JSON:
+        """Start the work of ``job``, and return a handle that identifies it: any JSON value except null.
 
-    def check(self, handle: Any) -> object: ...
+        The worker may die before the handle is stored. Then this method is called again. So mark the work with
+        ``job.token``, and first check whether work with that mark exists.
+        """
 
-    def cancel(self, handle: Any) -> object: ...
+    def check(self, handle: Any) -> object:
+        """Return the state of the work with this ``handle``: a ``Status``, or the name of its state."""
+
+    def cancel(self, handle: Any) -> object:
+        """End the work with this ``handle``. Work that has already ended is no error."""
 
 
 class WorkOwner(StrEnum):

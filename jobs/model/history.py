@@ -249,22 +249,31 @@ def _word(state: str) -> str:
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
-    """State, counters and history of a job.
+    """State, counters and history of a job."""
 
-    ``record`` and ``log`` are described in this module's docstring: ``record["0:output"]`` is the output of the first
-    round. ``result`` is the value that the function of a succeeded job returned, if it is in the ledger;
-    ``Client.result`` also reads larger ones.
-    """
-
+    #: Name of the app.
     app: str
+    #: Key of the job.
     key: str
+    #: State of the job.
     state: State
+    #: Number of earlier rounds.
     round: int
+    #: Number of failed rounds.
     fails: int
+    #: Number of rounds over their timeout.
     timeouts: int
+    #: Number of rounds whose worker was lost.
     losses: int
+    #: Earliest start of the next round.
     not_before: datetime | None
+    #: Time at which the job expires.
     end_before: datetime | None
+    #: Value that the function of a succeeded job returned, if it is in the ledger. ``Client.result`` also reads larger
+    #: ones.
     result: JSON = None
+    #: Facts of each round, by round and name: ``record["0:output"]`` is the output of the first round, and
+    #: ``record["0:worker"]`` its worker.
     record: RoundRecord
+    #: One line for each change of the job's state, and the messages of its runs.
     log: tuple[str, ...]

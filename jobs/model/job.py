@@ -149,11 +149,7 @@ def idempotency_token(app: str, version: str, key: str) -> str:
 
 
 class Job:
-    """Object that a function receives as ``job``.
-
-    ``log`` takes %-arguments like a standard logger. Its lines become part of the job's output and of the worker's
-    log.
-    """
+    """Object that a function receives in its parameter with the annotation ``Job``."""
 
     def __init__(
         self,
@@ -166,6 +162,7 @@ class Job:
         acknowledge: Acknowledge | None = None,
         results: ResultSource | None = None,
     ) -> None:
+        #: Logger with %-arguments. Its lines become part of the job's output and of the worker's log.
         self.log = log
         #: Whether the code has seen the request to stop. Only then can its end be a reaction to it.
         self.told = False
@@ -182,10 +179,12 @@ class Job:
 
     @property
     def app(self) -> str:
+        """Name of the app."""
         return self._claimed.name.app
 
     @property
     def key(self) -> str:
+        """Key of the job in its canonical form. Empty if the app has no identifiers."""
         return self._claimed.name.key
 
     @property
@@ -241,6 +240,7 @@ class Job:
 
     @property
     def kwargs(self) -> Mapping[str, JSON]:
+        """Kwargs of the submission, as plain JSON."""
         return self._claimed.kwargs
 
     @property
@@ -274,11 +274,11 @@ class Job:
         return self.told
 
     def progress(self, done: int, total: int | None = None) -> None:
-        """Report how far the job is."""
+        """Report how far the job is: the amount ``done``, and the ``total`` if it is known."""
         self._report(int(done), None if total is None else int(total))
 
     def done(self, partition: str) -> None:
-        """Acknowledge one finished partition. It stays finished if the rest of the run fails."""
+        """Acknowledge one finished ``partition``. It stays finished if the rest of the run fails."""
         if self._acknowledge is None:
             raise self._refusal("done()", "Use it only in apps that are keyed by partition.")
         if partition not in self._claimed.partitions:
@@ -286,10 +286,11 @@ class Job:
         self._acknowledge(partition)
 
     def transaction(self) -> AbstractContextManager[Any]:
-        """Return a psycopg connection to the ledger's database. Its writes commit together with this job's success.
+        """Open a psycopg connection to the ledger's database: ``with job.transaction() as connection``.
 
-        The end of the block ends the job. A run has one such block. A second one, and any other exception after the
-        first, is reported as the round's ``error_after_commit``, and the job stays succeeded.
+        Its writes commit together with this job's success. The end of the block ends the job. A run has one such block.
+        A second one, and any other exception after the first, is reported as the round's ``error_after_commit``, and
+        the job stays succeeded.
         """
         if self._own_end.transaction is None:
             advice = "Set isolate: false, or use job.succeed_in() on a connection of your own."
@@ -330,7 +331,8 @@ class Job:
     def result_of(self, app: Any, key: str | None = None, /, **identifiers: object) -> Any:
         """Return the result of a job, as the ledger has it now. ``app`` is a name or a decorated function.
 
-        It may be any job of the ledger. Identifiers that are not given have the values of this job. The result of a
+        It may be any job of the ledger, and is selected by its ``key`` or by its ``identifiers``. Identifiers that are
+        not given have the values of this job. The result of a
         decorated function has the type that it is annotated with; any other result is plain JSON. None if the function
         returned None. BadRequest if the job has not succeeded, or its result is not available any more.
         """
@@ -348,7 +350,8 @@ class Job:
     def results(self, app: str) -> Mapping[str, Any]: ...
 
     def results(self, app: Any) -> Mapping[str, Any]:
-        """Return the results of all jobs of an app that this job needs, by key, as the ledger has them now.
+        """Return the results of all jobs of an app that this job needs, by key, as the ledger has them now. ``app`` is
+        a name or a decorated function.
 
         BadRequest if any of these jobs has not succeeded, or if its result is not available any more.
         """
@@ -400,9 +403,9 @@ class Ending(StrEnum):
 class Outcome(Struct, frozen=True, kw_only=True):
     """Result of a run.
 
-    ``error`` is text for people. ``output`` and ``stderr`` are the text that the job printed, already capped. If the
-    whole text was stored, ``output_blob`` and ``stderr_blob`` name it. ``log`` has the messages of the runner, one
-    per line.
+    ``ending`` is ``done`` after a success. ``exit_code`` is that of a process. ``error`` is text for people. ``output``
+    and ``stderr`` are the text that the job printed, already capped. If the whole text was stored, ``output_blob`` and
+    ``stderr_blob`` name it. ``log`` has the messages of the runner, one per line.
 
     A suspended job waits for the event named ``event``, or for any event if it is None. It waits at most ``waits_s``
     from the time that its journal records as the start of the wait.

@@ -39,13 +39,15 @@ class Returning(Protocol[R_co]):
 
 
 class JobRequest(Struct, Generic[R], frozen=True, kw_only=True):
-    """Request for one job. ``decode`` is the type of its result, or a function that makes the result of plain JSON.
-    Default: plain JSON.
-    """
+    """Request for one job whose result has a type, for ``Client.submit``. ``fetch.job(…)`` returns one."""
 
+    #: Name of the app.
     app: str
+    #: Key of the job.
     key: str
+    #: Kwargs of the job, as plain JSON.
     kwargs: Mapping[str, JSON] = {}
+    #: Type of the result, or a function that makes the result of plain JSON. Default: plain JSON.
     decode: Any = None
 
 

@@ -56,32 +56,43 @@ UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionStat
 class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Request for jobs. It is complete: any planner can plan it without other data.
 
-    Without ``key``, ``keys``, ``work_ids`` or ``start``/``end`` it requests every job that the app's definition
-    enumerates. ``policy`` overrides the app's policy, with the same options as in definitions. ``after``, for
-    submissions of work IDs, names the exact jobs that the app's jobs wait for. It replaces the dependencies of the
-    definition.
-
-    In the mode "saga" the effects of the submission are undone if it ends without success. Any other mode is a mode
-    of partitions. ``compensates`` names the submission that this one undoes. Only the ledger makes such submissions;
-    one from a client is refused. ``traceparent`` is the span of the submitter, in W3C's format.
+    Without ``key``, ``keys``, ``work_ids`` or ``start`` and ``end`` it requests every job that the app's definition
+    enumerates.
     """
 
+    #: Name of the app.
     app: str
+    #: Key of one job.
     key: str | None = None
+    #: Keys of several jobs.
     keys: tuple[str, ...] | None = None
+    #: Work IDs of an app that is keyed by chunk: a list, or a text such as ``"1-300"``.
     work_ids: JSON = None
+    #: First partition, for an app that is keyed by partition.
     start: str | None = None
+    #: Last partition.
     end: str | None = None
+    #: Id of the submission. The same content under the same id is one submission. Default: a new id.
     id: str | None = None
+    #: Kwargs of the jobs.
     kwargs: Mapping[str, JSON] = {}
+    #: ``"saga"``: the effects of the submission are undone if it ends without success. Other modes are for partitions.
     mode: str | None = None
+    #: Branch of an app that is keyed by partition.
     branch: str | None = None
+    #: User that is recorded with the submission.
     user: str | None = None
+    #: Finished jobs to run again: ``"job"`` the requested jobs, ``"downstream"`` also all their descendants.
     rerun: Rerun | None = None
+    #: Jobs that successes trigger: ``"all"`` children, or only jobs that are ``"wanted"`` by a submission.
     push: Literal["all", "wanted"] = "all"
+    #: Options that override the app's policy, with the names of definitions.
     policy: Mapping[str, JSON] = {}
+    #: For work IDs: the exact jobs that the app's jobs wait for. They replace the dependencies of the definition.
     after: tuple[JobName, ...] | None = None
+    #: Submission that this one undoes. Only the ledger makes such submissions; one from a client is refused.
     compensates: str | None = None
+    #: Span of the submitter, in W3C's format.
     traceparent: str | None = None
 
     def __post_init__(self) -> None:

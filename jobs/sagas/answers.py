@@ -27,7 +27,8 @@ class Success(Answer):
 class Retry(Answer, Exception):
     """The attempt failed and may be repeated, if the app or the step has tries left.
 
-    ``after`` (seconds, or ``"5m"``) is the delay before the next attempt. Default: the delay of the retry rule.
+    ``text`` is the error of the attempt. ``after`` (seconds, or ``"5m"``) is the delay before the next attempt.
+    Default: the delay of the retry rule.
     """
 
     word: ClassVar[str] = "retry"
@@ -39,7 +40,7 @@ class Retry(Answer, Exception):
 
 
 class Fatal(Answer, Exception):
-    """The job fails now, even if tries are left.
+    """The job fails now, even if tries are left. ``text`` is its error.
 
     If a saga's do answers this, the do and all steps before it are undone. If an undo answers this, the undo has
     failed.

@@ -17,16 +17,19 @@ Injected = Literal["retry", "fatal"]
 
 
 class Debug(Struct, frozen=True, kw_only=True):
-    """Debug options. ``restart_each_step`` hands the flight back at each boundary, as if its worker had died there.
-
-    The other options let a step run and then replace its answer, once in each run. They select the step by its index,
-    or select the do or the undo by the step's name. ``fail_last`` selects the last do.
+    """Debug options of a flight. The ``fail_…`` options let a step run and then replace its answer, once in each run:
+    ``"retry"`` or ``"fatal"``.
     """
 
+    #: Hand the flight back at each boundary, as if its worker had died there.
     restart_each_step: bool = False
+    #: Answer of the do of a step, by the index of the step.
     fail_at: Mapping[int, Injected] = {}
+    #: Answer of the do of a step, by the name of the step.
     fail_do: Mapping[str, Injected] = {}
+    #: Answer of the undo of a step, by the name of the step.
     fail_undo: Mapping[str, Injected] = {}
+    #: The last do answers ``Fatal``.
     fail_last: bool = False
 
 

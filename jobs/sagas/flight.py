@@ -103,8 +103,7 @@ class Seat:
 class Flight:
     """Argument of ``do`` and ``undo``, and of the function that builds the steps, when no step exists yet.
 
-    ``inputs`` are the identifiers of the key and the kwargs of the submission. ``context`` is the result of the saga's
-    ``context`` function in this process. ``log`` takes %-arguments like a standard logger.
+    It is one run of a saga, from the first do to its end or to the last undo.
     """
 
     def __init__(
@@ -119,7 +118,9 @@ class Flight:
         fixed = ", ".join(sorted(claimed.ids.keys() & claimed.kwargs.keys()))
         if fixed:
             raise BadRequest(f"The kwargs {fixed} are fixed by the key {claimed.name.key}; leave them out.")
+        #: Result of the saga's ``context`` function in this process. None without such a function.
         self.context = context
+        #: Logger with %-arguments. Its lines become part of the job's output and of the worker's log.
         self.log = log
         self._claimed = claimed
         self._meter = meter
@@ -130,17 +131,19 @@ class Flight:
 
     @property
     def inputs(self) -> Mapping[str, JSON]:
-        """The inputs. A step that changes a value inside them changes it only for itself, as if it ran on another
-        worker.
+        """The identifiers of the key and the kwargs of the submission. A step that changes a value inside them changes
+        it only for itself, as if it ran on another worker.
         """
         return self._copy("inputs", self._inputs)
 
     @property
     def app(self) -> str:
+        """Name of the saga's app."""
         return self._claimed.name.app
 
     @property
     def key(self) -> str:
+        """Key of the job in its canonical form."""
         return self._claimed.name.key
 
     @property
@@ -167,6 +170,7 @@ class Flight:
 
     @property
     def step_name(self) -> str:
+        """Name of the step."""
         return self._seat.name
 
     @property
@@ -189,6 +193,7 @@ class Flight:
 
     @property
     def undoing(self) -> bool:
+        """True if the steps of the flight are being undone."""
         return self._seat.direction is Direction.UNDO
 
     @property
@@ -215,8 +220,10 @@ class Flight:
         return self._seat.transaction(answer)
 
     def progress(self, done: int, total: int | None = None, name: str = "") -> None:
-        """Show the progress of the step, by a meter of this name or of the step's own. It is stored immediately and
-        never undone.
+        """Show the progress of the step: the amount ``done``, and the ``total`` if it is known. It is stored
+        immediately and never undone.
+
+        ``name`` is the name of the meter. Default: the name of the step.
         """
         meter = name or self._seat.name
         if not isinstance(meter, str) or not 0 < len(meter) <= METER_CHARS_MAX:

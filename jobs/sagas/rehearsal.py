@@ -264,20 +264,23 @@ _ENDINGS = {FlightEnd.SUCCEEDED: SUCCEEDED, FlightEnd.UNDONE: UNDONE, FlightEnd.
 
 
 class Flown(Struct, frozen=True, kw_only=True):
-    """One flight.
+    """One flight of a test."""
 
-    ``ending`` is succeeded, undone, or fatal if an undo has failed. ``error`` is the reason if it has not succeeded.
-    ``calls`` are the bodies that ran, in order: ``do Reserve``, ``undo Reserve``. ``working`` is the final map of the
-    journal. ``what`` describes the injected fault, and ``trouble`` a defect that was found.
-    """
-
+    #: ``succeeded``, ``undone``, or ``fatal`` if an undo has failed.
     ending: str
+    #: Calls that ran, in order: ``do Reserve``, ``undo Reserve``.
     calls: tuple[str, ...]
+    #: Final working map.
     working: Mapping[str, JSON]
+    #: Reason why the flight has not succeeded.
     error: str | None
+    #: Amount done and total, by the name of the meter.
     meters: Mapping[str, tuple[int, int | None]]
+    #: Description of the injected fault.
     what: str = "nothing goes wrong"
+    #: State that the flight has left, as the argument ``left_behind`` of ``fly_everywhere`` returns it.
     left_behind: Any = None
+    #: Defect that was found. None if there is none.
     trouble: str | None = None
 
     def __str__(self) -> str:
@@ -285,8 +288,9 @@ class Flown(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True):
-    """All flights, in the order in which they ran."""
+    """Flights of ``fly_everywhere``."""
 
+    #: All flights, in the order in which they ran.
     flights: tuple[Flown, ...]
 
     @property

@@ -12,9 +12,9 @@ class Step:
     """One step. It is created again at each pick-up of the flight, so attributes set on it are lost at any boundary.
     ``flight.working`` is kept.
 
-    ``do`` and ``undo`` return an answer (``jobs.sagas.answers``), or nothing for success, or raise. Both may be called
-    again after a crash although they have run, completely or in part. ``undo`` is also called for a ``do`` that has
-    failed.
+    ``do`` and ``undo`` return an answer (its class or an instance), or nothing for success, or raise. Both may be
+    called again after a crash although they have run, completely or in part. ``undo`` is also called for a ``do`` that
+    has failed.
     """
 
     #: Rule for ``Retry``. It starts again for each call of ``do`` and of ``undo``.
@@ -28,7 +28,8 @@ class Step:
         return type(self).__name__
 
     def do(self, flight: Flight) -> Answer | type[Answer] | None:
+        """Do the work of the step. ``flight`` has the inputs, and the values that other steps have left."""
         raise NotImplementedError
 
     def undo(self, flight: Flight) -> Answer | type[Answer] | None:
-        """Undo the step. Default: nothing, which suits a step that changes nothing."""
+        """Undo the step for this ``flight``. Default: nothing, which suits a step that changes nothing."""

@@ -35,26 +35,40 @@ _RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit
 
 
 class SubmissionStatus(Struct, frozen=True):
-    """Present state of a submission. ``reason`` is why it was refused. ``key`` is None and ``keys`` is 0 if the app's
-    definition determines the jobs."""
+    """Present state of a submission."""
 
+    #: Number in the order of arrival.
     number: int
+    #: Id of the submission.
     id: str
+    #: Name of the app.
     app: str
+    #: ``received``, ``active``, ``succeeded``, ``failed``, ``cancelled`` or ``refused``.
     state: SubmissionState
+    #: Reason why it was refused.
     reason: str | None
+    #: The one requested key. None if there are several, or if the app's definition determines the jobs.
     key: str | None
+    #: Number of requested keys. 0 if the app's definition determines the jobs.
     keys: int
+    #: Time of arrival.
     received_at: datetime
+    #: Time of the end. None while it is open.
     ended_at: datetime | None
+    #: Time since which it is paused.
     paused_at: datetime | None = None
+    #: First requested partition.
     start: str | None = None
+    #: Last requested partition.
     end: str | None = None
+    #: Mode of the submission.
     mode: str | None = None
+    #: Branch of its partitions.
     branch: str | None = None
 
     @property
     def is_open(self) -> bool:
+        """True until the submission has ended."""
         return self.state in (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
 
     @property
