@@ -1,5 +1,6 @@
-"""The programs of the page about functions, and programs with errors, under ``mypy --strict`` and pyright."""
+"""The programs of the pages for Python, and programs with errors, under ``mypy --strict`` and pyright."""
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -12,8 +13,12 @@ from sluice.jobs.catalogue import load
 from tests.typed.wrong_programs import HEAD, PROGRAMS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "functions.md"
-GOOD = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+PAGES = [ROOT / "docs" / name for name in ("functions.md", "api.md")]
+GOOD = [
+    program
+    for page in PAGES
+    for program in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+]
 
 
 def _mypy(folder: Path) -> dict[str, list[str]]:
@@ -76,13 +81,26 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_enough_programs() -> None:
-    assert len(GOOD) >= 30
+    assert len(GOOD) >= 45
     assert len(PROGRAMS) >= 20
 
 
 @pytest.mark.parametrize("number", range(len(GOOD)))
 def test_the_catalogue_accepts_each_program_of_the_page(good: Path, number: int) -> None:
     assert len(load([str(good / f"good_{number}.py")])) > 0
+
+
+@pytest.mark.parametrize("number", [number for number, text in enumerate(GOOD) if "\ndef test_" in text])
+def test_the_tests_of_each_program_succeed(good: Path, number: int) -> None:
+    spec = importlib.util.spec_from_file_location(f"good_{number}", good / f"good_{number}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    tests = [value for name, value in vars(module).items() if name.startswith("test_")]
+    assert tests
+    for each in tests:
+        each()
 
 
 def test_mypy_accepts_the_programs_of_the_page(good: Path) -> None:
