@@ -23,8 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from sluice import Fatal, Step, saga
-from sluice.jobs.sagas.flight import Flight
+from sluice import Fatal, Flight, Step, saga
 
 
 class Shelf:

@@ -20,8 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sluice import Fatal, Retry, Step, retry, saga
-from sluice.jobs.sagas.flight import Flight
+from sluice import Fatal, Flight, Retry, Step, retry, saga
 
 SEATS = 3
 FARE = 120
