@@ -11,7 +11,7 @@ def test_the_commands_of_the_tutorial_print_the_shown_answers(tmp_path: Path) ->
     text = (ROOT / "docs" / "tutorial.md").read_text()
     with start(tmp_path / ".sluice", durable=False):
         steps = list(Document(text, tmp_path).run())
-    assert len(steps) > 30
+    assert len(steps) > 50
     for step, told in steps:
         # A run lists its apps in the order in which they began. Apps that run at once may begin in any order.
         order = sorted if step.command.startswith("sluice run") else list

@@ -86,12 +86,14 @@ class Document:
                 yield None, f"cat > {name[1]} <<'END OF FILE'\n{body}END OF FILE"
 
     def _environment(self) -> Mapping[str, str]:
-        """Return an environment in which a script provides ``sluice``, because the package may not be installed."""
+        """Return an environment in which scripts provide ``sluice`` and ``python``, because the package may not be
+        installed."""
         programs = self._folder / "bin"
         programs.mkdir()
-        sluice = programs / "sluice"
-        sluice.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sluice.ops.cli.main "$@"\n')
-        sluice.chmod(0o755)
+        for name, words in (("sluice", " -m sluice.ops.cli.main"), ("python", "")):
+            program = programs / name
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
+            program.chmod(0o755)
         outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
         return outer | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{outer['PATH']}"}
 
