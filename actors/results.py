@@ -8,7 +8,6 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.identifiers import Value
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import results
@@ -35,8 +34,8 @@ def read_result(ledger: Ledger, blobs: BlobStore | None, name: JobName) -> str |
 
 
 def _text(found: StoredResult, blobs: BlobStore | None) -> str | None:
-    if reason := _missing(found):
-        raise NoResult(f"{found.name} has no result: {reason}.")
+    if found.missing is not None:
+        raise NoResult(f"{found.name} has no result: {found.missing}.")
     if found.result_blob is None:
         return found.result
     if blobs is None:
@@ -45,19 +44,6 @@ def _text(found: StoredResult, blobs: BlobStore | None) -> str | None:
             advice="Use `sluice.connect`, which opens it.",
         )
     return b"".join(blobs.read(found.result_blob)).decode()
-
-
-def _missing(found: StoredResult) -> str | None:
-    """Return why the job has no result, or None if it has one, or has returned None."""
-    if found.state is not State.SUCCEEDED:
-        return f"it is {found.state}"
-    if found.is_removed:
-        return "its history was removed because of its age"
-    if found.is_pending and found.has_worker:
-        return "it committed its success, and its function has not returned yet"
-    if found.is_pending:
-        return "its worker died between the commit of its success and the end of its function"
-    return None
 
 
 class RunResults:

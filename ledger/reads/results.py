@@ -49,6 +49,24 @@ class StoredResult(Struct, frozen=True):
     def name(self) -> JobName:
         return JobName(self.app, self.key)
 
+    @property
+    def missing(self) -> str | None:
+        """Reason why the job has no result. None if it has one, or has returned None."""
+        if self.state is not State.SUCCEEDED:
+            return f"it is {self.state}"
+        if self.is_removed:
+            return "its history was removed because of its age"
+        return self.pending
+
+    @property
+    def pending(self) -> str | None:
+        """Reason why the job has succeeded in a transaction of its run and has no result. None if it has not."""
+        if not self.is_pending:
+            return None
+        if self.has_worker:
+            return "it committed its success, and its function has not returned yet"
+        return "its worker died between the commit of its success and the end of its function"
+
 
 def result(tx: Tx, name: JobName) -> StoredResult | None:
     """Return the result of a job, or None if the ledger does not have the job."""

@@ -74,7 +74,8 @@ class JobDocument(Document, frozen=True, kw_only=True):
     ``counts`` is the number of all rounds, transitions and submissions, of which the document may have only the last.
 
     ``result`` is the value that the function of a succeeded job returned. If it is too long for the ledger,
-    ``result_blob`` names the blob with it.
+    ``result_blob`` names the blob with it. ``result_pending`` is the reason why the job has succeeded in a transaction
+    and has no result: its function has not returned yet, or its worker died before.
     """
 
     app: str
@@ -97,6 +98,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     pruned_at: datetime | None
     result: JSON = None
     result_blob: str | None = None
+    result_pending: str | None = None
     handle: JSON
     watch: WatchDocument | None
     kwargs: Mapping[str, JSON]
@@ -128,6 +130,7 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         uncollected=job.is_uncollected,
         result=result(found),
         result_blob=found.result_blob,
+        result_pending=result_pending(found),
         handle=masked_value(job.handle),
         watch=_watch(job),
         kwargs=masked_kwargs(job.kwargs or {}),
@@ -158,6 +161,11 @@ def result(found: Dossier) -> JSON:
     if found.result is None or found.result.result is None:
         return None
     return masked_value(json.decode(found.result.result))
+
+
+def result_pending(found: Dossier) -> str | None:
+    """Return why the job has no result, if it has succeeded in a transaction of its run."""
+    return found.result.pending if found.result else None
 
 
 def log(found: Dossier) -> tuple[str, ...]:

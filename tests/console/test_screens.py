@@ -29,7 +29,7 @@ def worked(console: Console) -> Iterator[None]:
 
 SCREENS = {
     "overview": ("/", ["publish", "failed", "Throughput", "Queues", "Workers"]),
-    "apps": ("/apps", ["10 apps"]),
+    "apps": ("/apps", ["11 apps"]),
     "app": ("/apps?app=report", ["report", "needs", "fetch", "publish", "succeeded 1"]),
     "jobs": ("/jobs", [f"report/{RAN}", "order/1", "running", "suspended"]),
     "jobs-some": ("/jobs?app=fetch&state=succeeded&key=2026", [f"fetch/{RAN}_graz"]),
@@ -85,6 +85,26 @@ def test_output_of_jobs_is_never_markup(visitor: Visitor) -> None:
     visitor.goes(f"/jobs/fetch/{RAN}_graz")
     visitor.sees("<b>not bold</b>")
     assert visitor.page.locator("pre b").count() == 0
+
+
+def test_a_job_page_shows_the_result(console: Console, visitor: Visitor, pictures: Path) -> None:
+    for key in ("1", "9"):
+        console.submits("total", key)
+        console.ends("total", key)
+    visitor.goes("/jobs/total/1")
+    result = visitor.page.get_by_role("region", name="Result")
+    expect(result.locator("pre")).to_have_text(
+        '{\n  "text": "<b>not bold</b>",\n  "number": 1152921504606846977\n}'
+    )
+    expect(result.locator("b")).to_have_count(0)
+    visitor.pictures(pictures, "result")
+    visitor.goes("/jobs/total/9")
+    with visitor.page.expect_download() as download:
+        result.get_by_role("link", name="Download it").click()
+    assert download.value.path().read_text() == f'"{"x" * 300_000}"'
+    visitor.goes(f"/jobs/report/{RAN}")
+    visitor.sees("Rounds")
+    expect(result).to_have_count(0)
 
 
 def test_empty_screens_state_that_they_are_empty(browser: Browser, bare: str, pictures: Path) -> None:

@@ -52,14 +52,22 @@ APPS: dict[str, Any] = {
         {"id": "yearly", "app": "gate", "cron": "0 0 1 1 *", "key": "{due:%Y}"},
     ],
 }
+TOTALS = """
+from sluice import app
+
+@app
+def total(n: int):
+    return {"text": "<b>not bold</b>", "number": 2**60 + 1} if n < 9 else "x" * 300_000
+"""
 #: Value of ``SLUICE_APPS``.
-SOURCES = "apps.json,orders.py"
+SOURCES = "apps.json,orders.py,totals.py"
 RAN = "20261120"
 
 
 def write_works(folder: Path) -> None:
     (folder / "apps.json").write_text(json.dumps(APPS))
     (folder / "orders.py").write_text(ORDERS)
+    (folder / "totals.py").write_text(TOTALS)
 
 
 def open_gate(folder: Path, name: str) -> None:

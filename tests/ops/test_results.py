@@ -1,4 +1,4 @@
-"""Results in ``sluice run`` and ``sluice show``, and in virtual time."""
+"""Results in ``sluice run``, ``sluice show`` and the console, and in virtual time."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,11 @@ import pytest
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Assignment
+from sluice.ledger.database.connection import Tx
+from sluice.ops.console.calls.jobs import RESULT_CHARS_MAX
 from sluice.ops.simulation.plugin import Pipelines
 from sluice.testing import Faults, Took
+from tests.ops.caller import console
 from tests.ops.typist import Typist
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
@@ -24,6 +27,10 @@ def long(n):
 @app(job_id="{n}")
 def much(n):
     return "x" * 300_000
+
+@app(job_id="{n}")
+def number(n):
+    return {"number": 2**60 + 1}
 """
 
 
@@ -64,6 +71,38 @@ def test_show_names_the_blob_of_a_large_result(shop: Typist) -> None:
     assert found["result"] is None
     assert found["result_blob"].startswith("much/")
     assert f"result in blob {found['result_blob']}" in " ".join(shop.types("show", "much", "1").out.split())
+
+
+def test_the_console_has_the_result_of_a_job(shop: Typist) -> None:
+    for app in ("number", "long", "much"):
+        shop.asks("run", app, "1")
+    with console(shop) as caller:
+        assert caller.reads("/api/jobs/long/1") == shop.asks("show", "long", "1")
+        assert caller.gets("/api/jobs/number/1/result").body == b'{\n  "number": 1152921504606846977\n}'
+        assert caller.gets("/api/jobs/long/1/result").document["url"] == "https://***@shop/"
+        large = caller.gets("/api/jobs/much/1/result").body.decode()
+        assert large[RESULT_CHARS_MAX:] == f"\n… {300_002 - RESULT_CHARS_MAX} characters left out"
+        whole = caller.gets("/api/jobs/much/1/result?download")
+        assert (whole.document, whole.headers["Content-Disposition"][:11]) == ("x" * 300_000, "attachment;")
+        missing = caller.gets("/api/jobs/number/2/result")
+        assert (missing.status, missing.document["title"]) == (404, "Not Found")
+
+
+def test_a_result_that_is_not_stored_yet_is_reported(shop: Typist) -> None:
+    shop.asks("run", "number", "1")
+    shop.ledger.transact(_commit_without_result)
+    reason = "its worker died between the commit of its success and the end of its function"
+    found = shop.asks("show", "number", "1")
+    assert (found["result"], found["result_pending"]) == (None, reason)
+    assert f"no result: {reason}" in " ".join(shop.types("show", "number", "1").out.split())
+    with console(shop) as caller:
+        assert caller.reads("/api/jobs/number/1")["result_pending"] == reason
+        assert reason in caller.gets("/api/jobs/number/1/result").document["detail"]
+
+
+def _commit_without_result(tx: Tx) -> None:
+    """Put the round of a job into the state that a worker leaves if it dies after the job's transaction."""
+    tx.write("UPDATE round SET result = NULL, result_pending = true")
 
 
 def test_bypass_prints_the_result(shop: Typist) -> None:

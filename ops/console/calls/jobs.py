@@ -21,7 +21,7 @@ from sluice.ops.documents.saga_document import SagaDocument, whole_document
 from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.layout.numbers import Frame, Placed, laid
 from sluice.ops.operations.job_answers import document_of, live_graph, reasons
-from sluice.ops.operations.job_records import dossier_of, round_of
+from sluice.ops.operations.job_records import dossier_of, result_text, round_of
 from sluice.ops.operations.sagas import saga_of
 from sluice.ops.why.answer import Explanation as Why
 
@@ -31,6 +31,8 @@ BOUNDS = ReadLimits(rounds=50, texts=1, history=200, submissions=100)
 #: Number of rows for a saga. Its document has the flight, and none of these rows.
 _FLIGHT_ALONE = ReadLimits(rounds=0, texts=0, history=0, submissions=0)
 _BYTES_TYPE = "application/octet-stream"
+#: Characters of a result that the page shows: 20,000, which is some 500 lines. The whole can be downloaded.
+RESULT_CHARS_MAX = 20_000
 _CLAIM = re.compile("0|[1-9][0-9]{0,17}")
 
 
@@ -63,7 +65,8 @@ class DrawnJobs(Struct, frozen=True, kw_only=True):
 
 
 class Printed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Form of the output. ``download`` sends the complete output as a file. Default: the part that is in the ledger."""
+    """Form of an output or a result. ``download`` sends all of it as a file. Default: the part of an output that is in
+    the ledger, and the first ``RESULT_CHARS_MAX`` characters of a result."""
 
     download: str | None = None
 
@@ -116,6 +119,21 @@ def printed(console: ConsoleContext, asked: CallArguments[Printed, NoParameters]
     pieces = blobs(console.context.settings).read(blob)
     first = next(pieces, b"")
     return Response(kind=_BYTES_TYPE, headers=headers, pieces=_poured(first, pieces))
+
+
+def result(console: ConsoleContext, asked: CallArguments[Printed, NoParameters]) -> Response:
+    """Return the result of a job as indented JSON. BadRequest if it has none."""
+    app, key = asked.words
+    text = result_text(console.context, console.installation, app, key)
+    if asked.query.download is None:
+        return Response(kind=TEXT_TYPE, content=_first_part(text).encode("utf8", "replace"))
+    headers = {"Content-Disposition": 'attachment; filename="result.json"'}
+    return Response(kind=_BYTES_TYPE, headers=headers, content=text.encode("utf8", "replace"))
+
+
+def _first_part(text: str) -> str:
+    left_out = len(text) - RESULT_CHARS_MAX
+    return text if left_out <= 0 else f"{text[:RESULT_CHARS_MAX]}\n… {left_out} characters left out"
 
 
 def _kept(each: Round, what: str) -> tuple[str, str | None]:
@@ -179,6 +197,15 @@ ROUTES = (
         query=Printed,
         kind=TEXT_TYPE,
         words={"what": ("output", "stderr")},
+    ),
+    Route(
+        method="GET",
+        path=f"{_PATH}/result",
+        call=result,
+        summary="The value that the function of a job returned",
+        answers=str,
+        query=Printed,
+        kind=TEXT_TYPE,
     ),
     Route(
         method="GET",

@@ -19,7 +19,7 @@ from sluice.ops.cli.flight_page import facts, steps
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
-from sluice.ops.documents.job_document import done, removed, result
+from sluice.ops.documents.job_document import done, removed, result, result_pending
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_answers import calendar_of, document_of
 from sluice.ops.operations.job_records import dossier_of
@@ -111,6 +111,8 @@ def _result(found: Dossier) -> Iterator[str]:
         yield f"result {text[:RESULT_CHARS_MAX]}{cut}"
     if found.result_blob is not None:
         yield f"result in blob {found.result_blob}"
+    if (reason := result_pending(found)) is not None:
+        yield f"no result: {reason}"
 
 
 def _collecting(job: JobRow) -> Iterator[str]:

@@ -102,7 +102,7 @@ function show(whole, name, known) {
 }
 
 /** Keep only the last few texts. */
-function keep(known, address, printed) {
+export function keep(known, address, printed) {
     known.delete(address);
     known.set(address, printed);
     if (known.size > TEXTS_MAX) known.delete(known.keys().next().value);

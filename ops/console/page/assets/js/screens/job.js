@@ -7,6 +7,7 @@ import { GraphView } from "../graph/view.js";
 import { jobNodes } from "../graph/nodes.js";
 import { relatives } from "../job/relatives.js";
 import { history } from "../job/history.js";
+import { fetchResult, result } from "../job/result.js";
 import { rounds } from "../job/rounds.js";
 import { why } from "../job/why.js";
 import { kept } from "../morph.js";
@@ -37,6 +38,7 @@ export function screen({ words }) {
                 get(path("jobs", app, key, "why"), { signal }),
                 get(path("jobs", app, key, "graph"), { signal }).catch(nothing),
             ]);
+            await fetchResult(job, texts, signal).catch(nothing);
             return { job, reason, around };
         },
         hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) ? "again" : undefined) },
@@ -44,7 +46,7 @@ export function screen({ words }) {
     };
 }
 
-/** A job can be shown without its graph. */
+/** A job can be shown without its graph, and without its result if another request removes it meanwhile. */
 function nothing(error) {
     if (error.name === "AbortError") throw error;
     return null;
@@ -68,6 +70,7 @@ function draw({ job, reason, around }, graph, texts) {
             h(
                 "div.job-main",
                 {},
+                result(job, texts),
                 rounds(job, texts),
                 around?.jobs.length > 1 &&
                     card({ title: "Upstream and downstream", key: "graph", bare: true }, kept(graph.element)),
