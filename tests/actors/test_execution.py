@@ -13,6 +13,7 @@ from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.broker.messages import Execute
+from sluice.jobs.catalogue import load
 from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.log_context import Subject, subject_of
 from sluice.jobs.runners.function.thread import PythonRunner
@@ -20,6 +21,27 @@ from sluice.jobs.states import State
 from tests.actors.bench import Bench
 from tests.broker.conftest import until
 from tests.world import catalogue_of
+
+DAYS = """
+from sluice import Job, app
+
+OPTIONS = {{"partition": {{"unit": "day", "first": "2024-04-01"}}, "step_size": 2, "max_fails": 1}}
+
+def make(job: Job) -> None:
+    with open({calls!r}, "a") as calls:
+        print(job.app, *job.partitions, file=calls)
+    for partition in job.partitions:
+        job.done(partition)
+    raise ConnectionError("after the last partition")
+
+@app(output_table="days", **OPTIONS)
+def days(job: Job):
+    make(job)
+
+@app(output_table="days_later", **OPTIONS)
+async def days_later(job: Job):
+    make(job)
+"""
 
 
 @pytest.mark.parametrize("app", ["plain", "later"])
@@ -304,3 +326,26 @@ def test_a_heartbeat_does_not_report_a_finished_run_as_lost() -> None:
     holdings.take([over])
     holdings.release([over])
     assert holdings.keep_only(set(), [over]) == []
+
+
+@pytest.mark.parametrize("app", ["days", "days_later"])
+def test_a_function_is_not_called_if_an_earlier_round_has_made_all_partitions(
+    bench: Bench, tmp_path: Path, app: str
+) -> None:
+    """The first round finishes each partition and then fails."""
+    source = tmp_path / "days.py"
+    source.write_text(DAYS.format(calls=str(tmp_path / "calls")))
+    bench.world.catalogue = load([str(source)])
+    bench.world.submit(app, None, start="2024-04-01", end="2024-04-02")
+    [job] = [name for name in bench.world.states() if name.startswith(f"{app}/")]
+    key = job.partition("/")[2]
+    bench.hint(app, key)
+    bench.judge()
+    assert bench.world.history(job)[-3:] == ["executed", "waiting", "ready"]
+    bench.hint(app, key)
+    bench.judge()
+    assert bench.world.state(job) is State.SUCCEEDED
+    last = bench.round_of(job)
+    assert (last.round, last.ending, last.error) == (1, "done", None)
+    assert last.output == "All of its partitions had been made by an earlier round."
+    assert (tmp_path / "calls").read_text() == f"{app} 2024-04-01 2024-04-02\n"
