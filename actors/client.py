@@ -114,10 +114,11 @@ class Client:
         BadRequest for values that no planner would accept, or that do not fit the definitions of this client.
         UnknownApp if it has definitions, and none of the app. Conflict for an id of another submission.
         """
+        checked = [sound(submission) for submission in wanted]
         if self._definitions and self._checks:
-            for submission in wanted:
+            for submission in checked:
                 require_defined(self._definitions(), submission)
-        with sending([sound(submission) for submission in wanted], within=self._within) as named:
+        with sending(checked, within=self._within) as named:
             # The ids that are new are the result, which ``Ledger.beside`` passes to its callback.
             self._ledger.transact(lambda tx: submissions.receive(tx, named), TransactionKind.CLIENT)
             ids = [submission.require_id() for submission in named]

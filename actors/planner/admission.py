@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 import msgspec
 
 from sluice.jobs.catalogue import Catalogue, parse_policy
+from sluice.jobs.catalogue.sources.python_options import declarative_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
 from sluice.jobs.model.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
@@ -150,7 +151,10 @@ def require_defined(catalogue: Catalogue, submission: Submission) -> None:
 
 
 def sound(submission: Submission) -> Submission:
-    """Return a checked submission, with a new id if it has none. BadRequest for values that no planner would accept."""
+    """Return a checked submission, as a message has it, with a new id if it has none. BadRequest for values that no
+    planner would accept."""
+    if submission.policy:
+        submission = msgspec.structs.replace(submission, policy=declarative_policy(submission.policy))
     parse_policy(submission.policy)
     if submission.compensates is not None:
         raise BadRequest(NOT_ASKED_FOR)

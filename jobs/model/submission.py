@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, json
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from sluice.jobs.errors import BadRequest, Conflict
 from sluice.jobs.model.names import JobName
@@ -53,6 +53,28 @@ class SubmissionState(StrEnum):
 UNFORTUNATE = (SubmissionState.FAILED, SubmissionState.CANCELLED, SubmissionState.REFUSED)
 
 
+class NamedApp(Protocol):
+    """Decorated function of an app."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> Mapping[str, object]: ...
+
+
+if TYPE_CHECKING:
+
+    class AppName:
+        """Field that is set to a name or a decorated function, and has the name."""
+
+        def __get__(self, instance: object, owner: object) -> str: ...
+
+        def __set__(self, instance: object, value: str | NamedApp) -> None: ...
+else:
+    AppName = str
+
+
 class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Request for jobs. It is complete: any planner can plan it without other data.
 
@@ -60,8 +82,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     enumerates.
     """
 
-    #: Name of the app.
-    app: str
+    #: Name of the app, or its decorated function.
+    app: AppName
     #: Key of one job.
     key: str | None = None
     #: Keys of several jobs.
@@ -86,7 +108,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     rerun: Rerun | None = None
     #: Jobs that successes trigger: ``"all"`` children, or only jobs that are ``"wanted"`` by a submission.
     push: Literal["all", "wanted"] = "all"
-    #: Options that override the app's policy, with the names of definitions.
+    #: Options that override the app's policy, with the names and values of definitions.
     policy: Mapping[str, JSON] = {}
     #: For work IDs: the exact jobs that the app's jobs wait for. They replace the dependencies of the definition.
     after: tuple[JobName, ...] | None = None
@@ -96,6 +118,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     traceparent: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.app, str):
+            force_setattr(self, "app", _app_name(self.app))
         ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
         if sum(ways) > 1:
             raise ValueError("set only one of key, keys, work_ids, or start and end")
@@ -141,6 +165,13 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         if self.id is None:
             raise BadRequest("A submission without an id cannot be admitted.", where=self.app)
         return self.id
+
+
+def _app_name(app: object) -> str:
+    name = getattr(app, "name", None)
+    if not isinstance(name, str) or not hasattr(app, "options"):
+        raise ValueError(f"{app!r} is no app; write its name or its decorated function")
+    return name
 
 
 class Refusal(NamedTuple):

@@ -14,6 +14,7 @@ from sluice.actors.results import read_result
 from sluice.broker.messages import Cancel, Landed, Message, Pause, Resume, Submit
 from sluice.jobs.api.definition import AppRef, app_name
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.sources.python_options import declarative_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import without_version
 from sluice.jobs.model.app import App
@@ -108,6 +109,8 @@ class Simulated:
         self._asked += 1
         id_ = id or f"submission {self._asked}"
         named = {"app": app_name(app)} | ({} if key is None else {"key": key})
+        if "policy" in words:
+            words["policy"] = declarative_policy(words["policy"])
         self._send(Submit(id=id_, submission=msgspec.Raw(msgspec.json.encode(named | words))))
         return id_
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sluice import Client, Submission
+from sluice import Client, Job, Submission, app, retry
 from sluice.jobs.catalogue import load
 from sluice.jobs.errors import BadKey, BadRequest, UnknownApp
 from tests.world import World
@@ -27,10 +28,14 @@ def rest(n: int, **kwargs): ...
 """
 
 
+@app
+def seen(job: Job, n: int) -> None: ...
+
+
 @pytest.fixture
 def client(world: World, tmp_path: Path) -> Iterator[Client]:
     (tmp_path / "checked_apps.py").write_text(APPS)
-    catalogue = load([str(tmp_path / "checked_apps.py")])
+    world.catalogue = catalogue = load([str(tmp_path / "checked_apps.py")])
     with closing(Client(world.ledger, world.queue.extend, lambda: catalogue, checks=True)) as made:
         yield made
 
@@ -83,6 +88,38 @@ def test_a_submission_that_does_not_fit_is_refused_before_it_is_stored(
     with pytest.raises(error, match=what):
         client.submit(Submission(**words))
     assert world.ledger.transact(lambda tx: tx.column("SELECT id FROM submission")) == []
+
+
+def test_a_submission_may_have_the_function_and_values_of_python(client: Client, world: World) -> None:
+    policy = {
+        "timeout": timedelta(minutes=10),
+        "start_after": timedelta(seconds=30),
+        "end_before": datetime(2027, 1, 1, 12, tzinfo=UTC),
+        "retry": retry.fixed("10s"),
+    }
+    id_ = client.submit(Submission(app=seen, key="1", policy=policy))
+    world.deliver()
+    request = world.ledger.transact(
+        lambda tx: tx.column("SELECT request FROM submission WHERE id = %(id)s", id=id_)
+    )
+    assert request[0]["app"] == "seen"
+    assert request[0]["policy"] == {
+        "timeout": "600s",
+        "start_after": "30s",
+        "end_before": "2027-01-01T12:00:00+00:00",
+        "retry": {"rule": "fixed", "seconds": 10.0},
+    }
+    assert world.state("seen") == "waiting"
+
+
+def test_a_naive_time_in_a_policy_is_refused(client: Client) -> None:
+    with pytest.raises(BadRequest, match=r"policy: end_before: .* has no time zone"):
+        client.submit(Submission(app=seen, key="1", policy={"end_before": datetime(2027, 1, 1)}))  # noqa: DTZ001  # the point of the test
+
+
+def test_a_submission_needs_a_name_or_a_function() -> None:
+    with pytest.raises(ValueError, match="3 is no app; write its name or its decorated function"):
+        Submission(app=3)  # type: ignore[arg-type] # the point of the test
 
 
 def test_a_client_without_definitions_leaves_the_check_to_the_planner(world: World) -> None:

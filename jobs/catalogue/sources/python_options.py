@@ -1,4 +1,4 @@
-"""Options written in Python, converted to the options of the declarative form.
+"""Options written in Python, converted to the options of the declarative form: of definitions and of submissions.
 
 - An app's function becomes its name, a class of an error its dotted name.
 - A ``timedelta`` becomes a duration, an aware ``datetime`` a text. A naive one is refused.
@@ -13,6 +13,7 @@ from typing import Any
 from sluice.jobs.api.definition import Alternatives, AppDependency, Definition, as_dependency
 from sluice.jobs.catalogue.errors import At
 from sluice.jobs.catalogue.fields.dependency_grammar import DEFAULT_GROUP
+from sluice.jobs.errors import BadRequest
 from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.text.units import as_duration
 
@@ -31,6 +32,17 @@ def declarative(options: Mapping[str, object], at: At) -> dict[str, object]:
             at.add(f"{option}: {error}")
     if "needs" in converted:
         _compile_needs(converted, at)
+    return converted
+
+
+def declarative_policy(policy: Mapping[str, object]) -> dict[str, object]:
+    """Return the policy of a submission in Python as a message has it. BadRequest if a value is invalid."""
+    converted: dict[str, object] = {}
+    for option, value in policy.items():
+        try:
+            converted[option] = _plain(value)
+        except ValueError as error:
+            raise BadRequest(f"policy: {option}: {error}.") from None
     return converted
 
 

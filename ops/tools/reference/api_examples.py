@@ -182,7 +182,7 @@ def invoice(year: int, customer: int) -> None: ...
 def year_end(customers: list[int]) -> bool:
     keys = tuple(f"2026_{customer}" for customer in customers)
     with connect() as client:
-        id = client.submit(Submission(app="invoice", keys=keys, id="invoices of 2026", policy={"priority": 5}))
+        id = client.submit(Submission(app=invoice, keys=keys, id="invoices of 2026", policy={"priority": 5}))
         return client.wait(id, timeout_s=3600).state == "succeeded"
 """,
     "AsyncClient": """

@@ -234,6 +234,8 @@ def _class(entry: Entry, found: Shape) -> Iterator[str]:
 
 
 _PARAGRAPH = "\n\n"
+#: By type of a field: the type of the values that it is set to, if that is another one.
+_SET_TO = {"AppName": "AppRef"}
 #: More fields than this are only in the table of fields.
 _FIELDS_IN_LINE = 8
 
@@ -264,8 +266,9 @@ def _shown(found: Routine) -> list[Call]:
 
 def _fields(fields: Sequence[ApiParameter]) -> str:
     rows = "".join(
-        f"| `{each.name}` | {_cell(each.type)} | {_cell(each.default)} | {_flat(each.about)} |\n"
+        f"| `{each.name}` | {_cell(kind)} | {_cell(each.default)} | {_flat(each.about)} |\n"
         for each in fields
+        for kind in [_SET_TO.get(each.type, each.type)]
     )
     return f"\n| field | type | default | meaning |\n|---|---|---|---|\n{rows}".rstrip()
 
