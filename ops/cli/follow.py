@@ -1,10 +1,15 @@
 """Progress of a submission until its end: bars on a terminal, occasional lines otherwise.
 
+The progress is polled, because it has no notification. The end is not: the transaction that ends the submission wakes
+the command (``actors.end_listener``), so polls may be rare. If the notification is lost, or if a retry has opened the
+ended submission again, the next poll decides.
+
 ``Bars`` is the live display of a submission: a bar for each app, running jobs, and failures.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import ExitStack
 from datetime import datetime
 from types import TracebackType
@@ -20,6 +25,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.runners.run_output import captured_streams
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.awaited_ends import Awaited
 from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, progress, work
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED
 from sluice.ops.cli.command_context import CommandContext
@@ -30,7 +36,10 @@ from sluice.ops.text import first_line, legible, span
 
 #: Maximum share of the time that polls take, however many jobs have to be counted.
 LOOK_SHARE = 0.1
-LOOK_EVERY_S = 0.1
+#: Seconds between two polls for the bars of a terminal: 0.1, in which a person sees a movement.
+BARS_EVERY_S = 0.1
+#: Seconds between two polls for lines: 1, a third of the time after which a missing planner is reported.
+LINES_EVERY_S = 1.0
 #: Seconds between two lines of progress without a terminal. A line is written only if the progress has changed.
 SAY_EVERY_S = 10.0
 
@@ -39,7 +48,8 @@ _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 def watch(context: CommandContext, installation: Installation, submission: str) -> int:
     """Show the progress of a submission and its outcome. Return the exit code for the shell."""
-    looks = _looks(installation, submission)
+    every_s = BARS_EVERY_S if context.output.is_interactive else LINES_EVERY_S
+    looks = _looks(installation, submission, every_s)
     try:
         last = _with_bars(context, looks) if context.output.is_interactive else _with_lines(context, looks)
     except KeyboardInterrupt:
@@ -49,15 +59,24 @@ def watch(context: CommandContext, installation: Installation, submission: str) 
     return _CODES.get(last.status.state, FAILED)
 
 
-def _looks(installation: Installation, submission: str) -> Iterator[SubmissionProgress]:
-    """Poll the submission until it has ended. The last value is its end."""
-    while True:
-        began = time.monotonic()
-        now = installation.ask(lambda tx: _look(tx, submission))
-        yield now
-        if not now.status.is_open:
-            return
-        time.sleep(max(LOOK_EVERY_S, (time.monotonic() - began) / LOOK_SHARE))
+def _looks(installation: Installation, submission: str, every_s: float) -> Iterator[SubmissionProgress]:
+    """Poll the submission until it has ended, and at once when it ends. The last value is its end."""
+    end = installation.client.end_of(Awaited(submission, of_job=False))
+    is_woken = False
+    try:
+        while True:
+            began = time.monotonic()
+            now = installation.ask(lambda tx: _look(tx, submission))
+            yield now
+            if not now.status.is_open:
+                return
+            rests_s = max(every_s, (time.monotonic() - began) / LOOK_SHARE)
+            if is_woken:
+                time.sleep(rests_s)
+            else:
+                is_woken = bool(wait([end], rests_s).done)
+    finally:
+        end.cancel()
 
 
 def _look(tx: Tx, submission: str) -> SubmissionProgress:

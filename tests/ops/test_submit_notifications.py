@@ -1,9 +1,12 @@
-"""Submissions of other processes beside ``sluice up``: a notification starts them, not a poll."""
+"""Submissions of other processes beside ``sluice up``: notifications start them and report their ends, not polls."""
 
 import subprocess
 import sys
 
+import pytest
+
 from sluice.jobs.states import State
+from sluice.ops.cli import follow
 from tests.ops.typist import Typist
 
 #: Tick interval that no test reaches.
@@ -31,3 +34,14 @@ def test_a_submission_of_another_process_does_not_wait_for_a_tick(desk_apart: Ty
             [sys.executable, "-c", PROGRAM], cwd=desk.folder, env=desk.environment, check=True, timeout=60
         )
         desk.waits_until("nap", "0", State.SUCCEEDED)
+
+
+def test_a_waiting_command_is_woken_by_the_end(desk_apart: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each poll but the first comes later than the test can last."""
+    monkeypatch.setattr(follow, "LINES_EVERY_S", 3600.0)
+    desk = desk_apart
+    with desk.starts("up", SLUICE_TICK="200ms"):
+        assert desk.asks("submit", "nap", "1", "--wait")["state"] == "succeeded"
+        failed = desk.types("submit", "publish", "2026-01-01", "--wait", "--json")
+        assert (failed.code, failed.document["state"]) == (1, "failed")
+        assert desk.asks("submit", "nap", "1", "--wait")["state"] == "succeeded"
