@@ -63,8 +63,13 @@ def test_another_submission_runs_only_failed_and_unfinished_chunks_again(office:
 
 
 @pytest.mark.parametrize("last", ["up --drain", "run A --work-ids 1,2"])
-def test_a_submission_that_waits_to_be_planned_is_planned_later(office: Clerk, last: str) -> None:
-    """By then the dependencies are fresh, and do not run again."""
+def test_a_submission_that_waits_to_be_planned_is_planned_later(
+    office: Clerk, world: World, last: str
+) -> None:
+    """By then the dependencies are fresh, and do not run again.
+
+    ``run`` ends with its own submission, and hands back what it runs for others, so that this begins again.
+    """
     source = ("--apps", defines(office, "A=2: B; B=2: E; E=2"))
     office.asks(*source, "submit", "E", "--work-ids", "1,2")
     office.asks(*source, "submit", "B", "--work-ids", "1,2")
@@ -72,7 +77,16 @@ def test_a_submission_that_waits_to_be_planned_is_planned_later(office: Clerk, l
     office.asks(*source, *last.split())
     office.asks(*source, "up", "--drain")
     assert {each["state"] for each in office.asks(*source, "submissions")} == {"succeeded"}
-    assert runs(office) == ["E/1-2", "B/1-2"] + ["A/1-2"] * (2 if last.startswith("run") else 1)
+    ended = world.ledger.transact(
+        lambda tx: tx.column(
+            "SELECT app FROM round JOIN job ON job.id = round.job WHERE ending = 'done' ORDER BY executed_at"
+        )
+    )
+    assert ended == ["E", "B"] + ["A"] * (2 if last.startswith("run") else 1)
+    began = runs(office)
+    assert (began[:2], {*began[2:]}) == (["E/1-2", "B/1-2"], {"A/1-2"})
+    if last == "up --drain":
+        assert len(began) == 3
 
 
 def test_a_chunk_that_has_not_ended_cannot_be_retried(office: Clerk, world: World) -> None:
