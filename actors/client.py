@@ -58,8 +58,9 @@ class Client:
     from ``sluice.jobs.model.names``.
     """
 
-    # ``publish`` sends messages to the broker; if it fails, that is only logged. ``definitions`` returns the catalogue
-    # for operations that need it. With ``checks``, submissions must fit it; else the planner refuses them later.
+    # ``publish`` sends messages to the broker; if it fails, that is only logged. It may collect messages for a moment,
+    # and sends them when it is called without a message, because a call waits. ``definitions`` returns the catalogue for
+    # operations that need it. With ``checks``, submissions must fit it; else the planner refuses them later.
     # ``blobs`` has the large results. ``within`` is the trace context of this program, for submissions made outside of
     # any span (see ``actors.telemetry.trace_context``).
     def __init__(
@@ -74,6 +75,7 @@ class Client:
     ) -> None:
         self._ledger = ledger
         self._publish = publish
+        self._may_collect = False
         self._definitions = definitions
         self._blobs = blobs
         self._within = within
@@ -106,7 +108,9 @@ class Client:
         if not isinstance(wanted, JobRequest):
             return self.submit_many([wanted])[0]
         submission = Submission(app=wanted.app, key=wanted.key, kwargs=wanted.kwargs)
-        return Handle(self, self.submit_many([submission])[0], wanted)
+        # A program that has waited before is likely to wait for this job too.
+        is_marked = self._ends.is_in_use
+        return Handle(self, self._submit([submission], awaited=is_marked)[0], wanted, is_marked=is_marked)
 
     def submit_many(self, wanted: Sequence[Submission]) -> list[str]:
         """Submit all of the ``wanted`` submissions or none, and return their ids.
@@ -114,13 +118,18 @@ class Client:
         BadRequest for values that no planner would accept, or that do not fit the definitions of this client.
         UnknownApp if it has definitions, and none of the app. Conflict for an id of another submission.
         """
+        return self._submit(wanted)
+
+    def _submit(self, wanted: Sequence[Submission], *, awaited: bool = False) -> list[str]:
         checked = [sound(submission) for submission in wanted]
         if self._definitions and self._checks:
             for submission in checked:
                 require_defined(self._definitions(), submission)
         with sending(checked, within=self._within) as named:
             # The ids that are new are the result, which ``Ledger.beside`` passes to its callback.
-            self._ledger.transact(lambda tx: submissions.receive(tx, named), TransactionKind.CLIENT)
+            self._ledger.transact(
+                lambda tx: submissions.receive(tx, named, awaited=awaited), TransactionKind.CLIENT
+            )
             ids = [submission.require_id() for submission in named]
             self.have_planned(ids)
             reached(Failpoint.CLIENT_TOLD)
@@ -306,8 +315,7 @@ class Client:
 
     def read_result(self, name: JobName, decode: Any = None) -> Any:
         """Return the result of a job, decoded as a ``JobRequest`` does it."""
-        text = read_result(self._ledger, self._blobs, name)
-        return None if text is None else decoded(text, decode, name)
+        return _value(read_result(self._ledger, self._blobs, name), decode, name)
 
     def jobs(
         self,
@@ -343,7 +351,11 @@ class Client:
 
     def end_of(self, awaited: Awaited) -> Future[Progress]:
         """Return a future of the end of a submission or of its job. Cancel it to stop waiting."""
-        return self._ends.wait(awaited)
+        future = self._ends.wait(awaited)
+        if self._may_collect:
+            self._may_collect = False
+            self._send([])
+        return future
 
     def progress(self, awaited: Awaited) -> Progress:
         """Return the present state of a submission, or of its job. BadRequest if it does not exist."""
@@ -381,12 +393,17 @@ class Client:
         return ended
 
     def _hint(self, *messages: Message) -> None:
-        if not messages:
-            return
+        if messages:
+            self._may_collect = self._send(messages)
+
+    def _send(self, messages: Sequence[Message]) -> bool:
+        """Publish, and return whether that was possible."""
         try:
             self._publish([*messages])
         except Unreachable as error:
             _LOG.warning("the broker was not notified, the groomer will do it: %s", error)
+            return False
+        return True
 
 
 class HandleStatus(Struct, frozen=True, kw_only=True):
@@ -412,7 +429,7 @@ def status_of(progress: Progress) -> HandleStatus:
 class Handle(Generic[R]):
     """One submitted job, which ``Client.submit`` returns for a ``JobRequest``."""
 
-    def __init__(self, client: Client, id: str, request: JobRequest[R]) -> None:
+    def __init__(self, client: Client, id: str, request: JobRequest[R], *, is_marked: bool = False) -> None:
         #: Id of the submission.
         self.id = id
         #: Name of the app.
@@ -421,7 +438,7 @@ class Handle(Generic[R]):
         self.key: str = request.key
         self._client = client
         self._request = request
-        self.awaited = Awaited(id, of_job=True)
+        self.awaited = Awaited(id, of_job=True, is_marked=is_marked)
 
     def __repr__(self) -> str:
         return f"<handle of {self.app}/{self.key}>"
@@ -442,7 +459,10 @@ class Handle(Generic[R]):
             # A job may go on for other submissions when this one is cancelled.
             state = status.state if status.state in TERMINAL else status.submission
             raise JobFailed(self.app, self.key, str(state), status.error)
-        result: R = self._client.read_result(progress.name, self._request.decode)
+        if progress.has_result:
+            result: R = _value(progress.result, self._request.decode, progress.name)
+        else:
+            result = self._client.read_result(progress.name, self._request.decode)
         return result
 
     def cancel(self) -> None:
@@ -452,6 +472,10 @@ class Handle(Generic[R]):
     def status(self) -> HandleStatus:
         """Return the present state of the job."""
         return status_of(self._client.progress(self.awaited))
+
+
+def _value(text: str | None, decode: Any, name: JobName) -> Any:
+    return None if text is None else decoded(text, decode, name)
 
 
 def _no_submission(kind: str, id_: str) -> BadRequest:

@@ -1,16 +1,18 @@
 """Listener for the ends of submissions and jobs, shared by everything that waits in one client.
 
-However many calls wait, there is one thread, one connection that listens, and one connection for reading. Each waiting
-call has a future. The thread marks the awaited submissions, and reads their states in one statement: when a call begins
-to wait, when a notification arrives, when the connection is made again, and every ``CHECK_S`` seconds. So a lost
-notification delays an end by at most that time.
+However many calls wait, there is one thread and one connection, which listens and reads. Its statements are prepared
+and need no transaction. Each waiting call has a future. The thread marks the awaited submissions, and reads their
+states in one statement: when a call begins to wait, when a notification arrives, when the connection is made again, and
+every ``CHECK_S`` seconds. So a lost notification delays an end by at most that time.
+
+A submission that was marked when it was submitted need not be read again and again until it is planned.
 
 While the ledger is unreachable, calls go on waiting until their own timeouts.
 """
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from socket import socketpair
 from threading import Event, Lock, Thread
@@ -43,14 +45,14 @@ class _Wait:
         self.awaited = awaited
         self.future: Future[Progress] = Future()
         self.number: int | None = None
-        self.is_marked = False
+        self.is_marked = awaited.is_marked
         self._again_at = 0.0
         self._again_s = MARK_AGAIN_S
 
     def is_due(self, numbers: set[int] | None) -> bool:
         """Return whether to read it now. ``numbers`` are the numbers of the notified submissions, or None for
         all."""
-        if numbers is None or self.number in numbers:
+        if numbers is None or self.number is None or self.number in numbers:
             return True
         return not self.is_marked and time.monotonic() >= self._again_at
 
@@ -76,6 +78,11 @@ class EndListener:
         self._thread: Thread | None = None
         self._closed = Event()
         self._is_out = False
+
+    @property
+    def is_in_use(self) -> bool:
+        """True if a call has waited before, so that notifications are received."""
+        return self._thread is not None
 
     def wait(self, awaited: Awaited) -> "Future[Progress]":
         """Return a future of the end. Its exception is BadRequest if the submission does not exist. A cancelled future
@@ -117,8 +124,8 @@ class EndListener:
     def _live(self) -> None:
         while not self._closed.is_set():
             try:
-                with notify.listening(self._ledger.url, notify.ENDS) as listener:
-                    self._serve(listener)
+                with self._ledger.apart() as (connection, begin):
+                    self._serve(notify.listen(connection, notify.ENDS), begin)
             except Unreachable as error:
                 if not self._is_out:
                     _LOG.warning("LISTEN connection lost; ends are noticed when it is back: %s", error)
@@ -129,12 +136,12 @@ class EndListener:
                 self._fail(error)
                 self._closed.wait(RECONNECT_S)
 
-    def _serve(self, listener: Listening) -> None:
+    def _serve(self, listener: Listening, begin: Callable[[], Tx]) -> None:
         """Serve the waits. At first all of them are read, because notifications may have been lost."""
         numbers: set[int] | None = None
         check_at = time.monotonic() + CHECK_S
         while not self._closed.is_set():
-            rests_s = self._read(numbers)
+            rests_s = self._read(numbers, begin)
             if self._is_out:
                 self._is_out = False
                 _LOG.info("LISTEN connection is back")
@@ -152,24 +159,22 @@ class EndListener:
         except BlockingIOError:
             return
 
-    def _read(self, numbers: set[int] | None) -> float:
+    def _read(self, numbers: set[int] | None, begin: Callable[[], Tx]) -> float:
         """Read the submissions that are due. Return the seconds until another one is due without a notification."""
         with self._lock:
             self._waits = [wait for wait in self._waits if not wait.future.cancelled()]
             due = [wait for wait in self._waits if wait.is_due(numbers)]
         for start in range(0, len(due), AT_ONCE):
-            self._read_some(due[start : start + AT_ONCE])
+            self._read_some(due[start : start + AT_ONCE], begin())
         with self._lock:
             self._waits = [wait for wait in self._waits if not wait.future.done()]
             return min((wait.rests_s for wait in self._waits), default=CHECK_S)
 
-    def _read_some(self, waits: Sequence[_Wait]) -> None:
-        def work(tx: Tx) -> list[Progress]:
-            if unmarked := {wait.awaited.submission for wait in waits if not wait.is_marked}:
-                awaited_ends.mark(tx, sorted(unmarked))
-            return awaited_ends.read(tx, [wait.awaited for wait in waits])
-
-        for wait, progress in zip(waits, self._ledger.transact(work), strict=True):
+    def _read_some(self, waits: Sequence[_Wait], tx: Tx) -> None:
+        if unmarked := {wait.awaited.submission for wait in waits if not wait.is_marked}:
+            awaited_ends.mark(tx, sorted(unmarked))
+        found = awaited_ends.read(tx, [wait.awaited for wait in waits])
+        for wait, progress in zip(waits, found, strict=True):
             if progress.number is None:
                 _end(wait, BadRequest(f"There is no submission {wait.awaited.submission}."))
             elif progress.is_over:

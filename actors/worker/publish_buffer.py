@@ -1,8 +1,9 @@
 """Asynchronous, coalescing publisher. Its caller need not wait, because the ledger has the facts by then.
 
 The first message is sent immediately. Messages that come soon after are collected and sent together. So submissions
-made one by one are planned, announced and claimed several at a time. The groomer finds the work of messages that a
-crash loses.
+made one by one are planned, announced and claimed several at a time. A caller that waits for the work publishes nothing
+more, and so has the collected messages sent: otherwise each of several calls made one after another would wait for
+``GATHER_S``. The groomer finds the work of messages that a crash loses.
 """
 
 import logging
@@ -34,9 +35,14 @@ class PublishBuffer:
         self._thread: Thread | None = None
         self._began = inf
         self._lock = Lock()
-        self._leaving = Event()
+        self._in_haste = Event()
 
     def publish(self, messages: Sequence[Message]) -> None:
+        """Publish these messages together with others, or without messages, the collected ones now. The call does not
+        wait for that."""
+        if not messages:
+            self._in_haste.set()
+            return
         with self._lock:
             self._untold += messages
             if self._thread is None:
@@ -50,7 +56,7 @@ class PublishBuffer:
             return self._take() if is_held_up else []
 
     def close(self, *, within_s: float | None = None) -> None:
-        self._leaving.set()
+        self._in_haste.set()
         with self._lock:
             thread = self._thread
         if thread is not None:
@@ -67,12 +73,13 @@ class PublishBuffer:
             except Exception:
                 _LOG.exception("%d notifications were not sent, the groomer will repeat them", len(messages))
             self._began = inf
-            self._leaving.wait(GATHER_S)
+            self._in_haste.wait(GATHER_S)
 
     def _next(self) -> list[Message]:
         """Return the messages to send now. If there are none, the thread ends, and the next message starts another
         one."""
         with self._lock:
+            self._in_haste.clear()
             messages = self._take()
             self._began = monotonic() if messages else inf
             if not messages:

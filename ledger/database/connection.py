@@ -167,8 +167,9 @@ class Ledger:
         self._also: Callable[[Tx, Any], None] | None = None
         self._asked = 0
         self._asking = Lock()
+        self._steady_address = complete(url, **options | _STEADY)
         self._pool = ConnectionPool(
-            complete(url, **options | _STEADY if steady else options),
+            self._steady_address if steady else complete(url, **options),
             min_size=0,
             max_size=connections,
             timeout=PATIENCE_S,
@@ -247,6 +248,20 @@ class Ledger:
                     self._asked += connection.asked - before
         for act in tx.after_commit:
             act(tx)
+
+    @contextmanager
+    def apart(self) -> Iterator[tuple[PreparedConnection, Callable[[], Tx]]]:
+        """Open a connection for one thread, which waits on it for long and cannot be interrupted.
+
+        Yield it, and a function that returns a transaction on it. Each statement of that is committed by itself.
+        """
+        try:
+            with PreparedConnection.connect(self._steady_address, autocommit=True) as connection:
+                yield connection, lambda: self._tx(connection)
+        except _FORBIDDEN as error:
+            raise self._forbidden(error) from error
+        except _BROKEN as error:
+            raise unreachable(self.url, error) from error
 
     def round_trips(self) -> int:
         """Return the number of this process's round trips to the database, in transactions that have ended."""

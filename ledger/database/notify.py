@@ -16,6 +16,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.conninfo import complete
+from sluice.ledger.database.driver import Row
 
 #: Longest payload of a NOTIFY in bytes, a limit of Postgres.
 LONGEST = 7_999
@@ -37,15 +38,27 @@ def notify(tx: Tx, word: str) -> None:
 class Listening:
     """Connection that receives notifications."""
 
-    def __init__(self, connection: psycopg.Connection) -> None:
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._server = connection.pgconn
 
     def words(self, interrupter: socket, within_s: float | None = None) -> list[str]:
         """Wait until a notification has arrived, the interrupter is readable, or the time is over. Return the payloads
         since the last call."""
+        # A notification that came with the answer to a statement has been read from the socket.
+        if words := self._words():
+            return words
         select([self._server.socket, interrupter.fileno()], [], [], within_s)
         self._server.consume_input()
+        return self._words()
+
+    def _words(self) -> list[str]:
         return [word.extra.decode() for word in iter(self._server.notifies, None)]
+
+
+def listen(connection: psycopg.Connection[Row], channel: str) -> Listening:
+    """Listen to a channel on a connection that commits each statement."""
+    connection.execute(f"LISTEN {channel}".encode())
+    return Listening(connection)
 
 
 @contextmanager
@@ -53,8 +66,7 @@ def listening(url: str, channel: str = MESSAGES) -> Iterator[Listening]:
     """Open a connection that listens to a channel. Raise Unreachable if it cannot be made, or when it breaks."""
     try:
         with psycopg.connect(complete(url), autocommit=True) as connection:
-            connection.execute(f"LISTEN {channel}".encode())
-            yield Listening(connection)
+            yield listen(connection, channel)
     except psycopg.OperationalError as error:
         raise Unreachable(
             "The ledger cannot be listened to: " + " ".join(str(error).split()), where=without_password(url)

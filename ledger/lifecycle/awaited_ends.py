@@ -6,7 +6,8 @@ the transaction that ends the submission finds the mark. If no client waits, the
 
 A mark locks the row for a moment. Planners skip locked submissions, and would leave it to the groomer's next tick. So a
 submission that has just been received is not marked yet (``PLANNED_WITHIN_S``); the client reads it again until it is
-planned. If the row is locked itself, the mark is skipped, because a large plan may hold the lock for long.
+planned. If the row is locked itself, the mark is skipped, because a large plan may hold the lock for long. A client
+that waits for the jobs that it submits therefore marks them when it submits them (``submissions.receive``).
 
 The job that a submission names is usually its blocking job, so the submission is settled when the job ends. If another
 job of the submission is its blocking job, the end of the named job is found by the client's next regular check.
@@ -38,9 +39,13 @@ WITH held AS MATERIALIZED (
 )
 UPDATE submission SET awaited = true FROM held WHERE submission.number = held.number
 """
+_HAS_RESULT = f"""
+coalesce(job.state = '{State.SUCCEEDED}' AND NOT coalesce(round.result_pending, false)
+         AND round.job IS NOT NULL AND round.result_blob IS NULL, false)
+"""
 _READ = f"""
 SELECT submission.number, submission.state, submission.awaited, submission.reason, job.app, job.key, job.state AS job,
-       round.error,
+       round.error, {_HAS_RESULT} AS has_result, CASE WHEN {_HAS_RESULT} THEN round.result END AS result,
        coalesce(round.result_pending, false) AND EXISTS (
            SELECT 1 FROM worker
            WHERE worker.id = round.worker AND worker.left_at IS NULL AND worker.lease_until > {NOW}) AS is_pending
@@ -57,17 +62,21 @@ ORDER BY nth
 
 
 class Awaited(NamedTuple):
-    """Submission that a client waits for. If ``of_job``, the client waits for the one job that it names."""
+    """Submission that a client waits for. If ``of_job``, the client waits for the one job that it names. If
+    ``is_marked``, the client has marked it when it submitted it."""
 
     submission: str
     of_job: bool
+    is_marked: bool = False
 
 
 class Progress(Struct, frozen=True):
     """Present state of an awaited submission, and of the job that it names, if the client waits for that.
 
     ``number`` is None if the submission does not exist. ``error`` is that of the job's last round. ``is_pending``: the
-    job's function has yet to return, although its success is committed.
+    job's function has yet to return, although its success is committed. ``has_result``: the job has succeeded, and
+    ``result`` is what its function returned, as JSON, or None if it returned None. Otherwise the result is large,
+    removed or lost (``ledger.reads.results``).
     """
 
     number: int | None
@@ -78,6 +87,8 @@ class Progress(Struct, frozen=True):
     key: str | None
     job: State | None
     error: str | None
+    has_result: bool
+    result: str | None
     is_pending: bool
 
     @property

@@ -49,8 +49,9 @@ unnest(%(id)s::text[], %(app)s::text[], %(state)s::text[], %(request)s::text[], 
        %(message)s::text[]) WITH ORDINALITY AS new (id, app, state, request, push, reason, message, nth)
 """
 _RECEIVE = f"""
-INSERT INTO submission (id, app, state, request, push, reason, message, received_at, ended_at)
-SELECT id, app, state, request::jsonb, push, reason, message, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END
+INSERT INTO submission (id, app, state, request, push, reason, message, received_at, ended_at, awaited)
+SELECT id, app, state, request::jsonb, push, reason, message, {NOW}, CASE WHEN reason IS NOT NULL THEN {NOW} END,
+       %(awaited)s
 FROM {_GIVEN}
 ON CONFLICT (id) DO NOTHING
 RETURNING id
@@ -196,16 +197,24 @@ class Admitted(NamedTuple):
     conflicts: list[int]
 
 
-def receive(tx: Tx, submissions: Sequence[Submission]) -> set[str]:
-    """Receive submissions. Return the new ids; raise Conflict if an id belongs to a submission with another content."""
-    admitted = admit(tx, submissions)
+def receive(tx: Tx, submissions: Sequence[Submission], *, awaited: bool = False) -> set[str]:
+    """Receive submissions. Return the new ids; raise Conflict if an id belongs to a submission with another content.
+
+    ``awaited``: a client is about to wait for the new ones (``lifecycle.awaited_ends``).
+    """
+    admitted = admit(tx, submissions, awaited=awaited)
     for place in admitted.conflicts:
         raise conflict(submissions[place])
     return admitted.new
 
 
 def admit(
-    tx: Tx, submissions: Sequence[Submission], reasons: Sequence[str] = (), messages: Sequence[str] = ()
+    tx: Tx,
+    submissions: Sequence[Submission],
+    reasons: Sequence[str] = (),
+    messages: Sequence[str] = (),
+    *,
+    awaited: bool = False,
 ) -> Admitted:
     """Receive all submissions without a conflict.
 
@@ -217,7 +226,7 @@ def admit(
     """
     rows = [_row(*each) for each in zip_longest(submissions, reasons, messages)]
     first = {row.id: place for place, row in reversed([*enumerate(rows)])}
-    new = set(tx.column(_RECEIVE, **_given(rows)))
+    new = set(tx.column(_RECEIVE, **_given(rows), awaited=awaited))
     if there := [rows[place] for id_, place in first.items() if id_ not in new]:
         new |= set(tx.column(_RENEW, **_given(there)))
     repeated = [place for place, row in enumerate(rows) if row.id not in new or first[row.id] != place]

@@ -7,6 +7,7 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
+from sluice.actors.worker import publish_buffer
 from sluice.actors.worker.publish_buffer import TOGETHER, PublishBuffer
 from sluice.broker.messages import Message, Plan, Tick
 from sluice.jobs.errors import Unreachable
@@ -141,3 +142,15 @@ def test_the_buffer_has_a_thread_only_while_there_are_messages() -> None:
         publish_buffer.publish([_plan(name)])
         eventually(lambda number=number: len(ear.heard) == number and not _tellers())
     assert ear.heard == [[_plan("a")], [_plan("b")]]
+
+
+def test_a_caller_that_waits_has_the_collected_messages_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publish_buffer, "GATHER_S", 3600.0)
+    ear = Ear()
+    made = PublishBuffer(ear.publish)
+    made.publish([_plan("first")])
+    eventually(lambda: ear.heard)
+    made.publish([_plan("awaited")])
+    made.publish([])
+    eventually(lambda: ear.heard == [[_plan("first")], [_plan("awaited")]])
+    made.close()

@@ -35,7 +35,8 @@ from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
 _LISTENERS = (
-    "SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN sluice_ends' AND datname = current_database()"
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND (query = 'LISTEN sluice_ends' OR query LIKE '%submission.awaited, submission.reason%')"
 )
 _CUT = f"SELECT pg_terminate_backend(pid) FROM ({_LISTENERS}) listener"
 _MARKED = "SELECT id FROM submission WHERE awaited ORDER BY number"
@@ -212,6 +213,26 @@ def test_a_handle_has_the_result_when_its_job_has_ended(
     assert world.submission(handle.id) is SubmissionState.ACTIVE
     assert (handle.app, handle.key, repr(handle)) == ("a", "1", "<handle of a/1>")
     assert handle.wait(WITHIN_S).state is State.SUCCEEDED
+
+
+def test_a_client_that_has_waited_marks_the_jobs_that_it_submits(
+    world: World, client: Client, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So only a notification wakes the call, however soon the job ends. The ids of others are not marked."""
+    monkeypatch.setattr(end_listener, "CHECK_S", 3600.0)
+    world.apps("a")
+    first = client.submit(JobRequest(app="a", key="1"))
+    assert marked(world) == []
+    world.deliver()
+    world.record(world.take("a"))
+    assert first.result(WITHIN_S) is None
+    client.submit(Submission(app="a", key="3", id="s"))
+    second = client.submit(JobRequest(app="a", key="2"))
+    assert marked(world) == [second.id]
+    waiting = pool.submit(second.result, WITHIN_S)
+    world.deliver()
+    world.record(world.take("a/2"), result_json="2")
+    assert waiting.result() == 2
 
 
 def test_a_handle_of_a_job_that_has_succeeded_before_has_its_result_at_once(
