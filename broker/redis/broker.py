@@ -125,8 +125,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
 
     def _send(self, queue: str, pairs: list[str | bytes]) -> None:
         keys = [self._keys.waiting(queue), self._keys.bodies(queue)]
-        self._ask(lambda: self._publish(keys=keys, args=pairs))
-        self._ask(lambda: self.client.publish(self._keys.bell, queue))
+        self._ask(lambda: self._publish(keys=keys, args=[self._keys.bell, queue, *pairs]))
 
     def _ask(self, run: Callable[[], T]) -> T:
         """Make a request in a few attempts. Every request that is made here may be repeated after a lost answer."""

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from threading import Event, Thread
 from time import monotonic
 from typing import Any, cast
@@ -12,6 +13,7 @@ from dramatiq.brokers.redis import RedisBroker
 from sluice.broker import codec
 from sluice.broker.consumer.inbox import Reception
 from sluice.broker.consumer.intake import RETRY_S_MAX, Intake, SharedSlots
+from sluice.broker.consumer.slots import SlotPool
 from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.log import LOG
 from sluice.broker.messages import PLANNER
@@ -62,6 +64,11 @@ class RedisIntake(Intake):
         self._look_at = 0.0
         self._rung_for: set[bytes] = set()
         self._woken = Event()
+        self._is_signalled = True
+        #: Pools whose queues may have more messages than were taken.
+        self._unsated: set[SlotPool] = set()
+        for desk in self._desks:
+            desk.pool.on_free = partial(self._on_free, desk.pool)
         self._ears = [Thread(target=self._listen, name="sluice-bell", daemon=True)]
         if PLANNER in reception.queues:
             self._ears.append(Thread(target=self._watch, name="sluice-watch", daemon=True))
@@ -72,22 +79,39 @@ class RedisIntake(Intake):
             ear.start()
 
     def wake(self) -> None:
+        """End the wait of the intake thread: there may be a message that it can take."""
+        self._is_signalled = True
         self._woken.set()
 
+    def settle(self, delivery: Delivery, verdict: Settlement) -> None:
+        self._outbox.append((delivery, verdict))
+        self._woken.set()
+
+    def _on_free(self, pool: SlotPool) -> None:
+        """Wake the thread for a free slot, unless the last request found fewer messages than slots. Messages that came
+        after that are signalled."""
+        if pool in self._unsated:
+            self.wake()
+
     def _work(self) -> None:
-        woken = True
+        self._is_signalled, ask_at = True, 0.0
         self._compare()
         while not self._leaving.is_set():
             self._woken.clear()
+            is_signalled = self._is_signalled
+            if is_signalled:
+                self._is_signalled = False
             self._rung_for.update(queue.encode() for queue in self._admit())
             self._settle_all()
-            if self._taking and (woken or self._is_somebody_waiting()):
+            if self._taking and (is_signalled or (monotonic() >= ask_at and self._is_somebody_waiting())):
                 for desk in self._desks:
                     self._fill(desk)
+            if is_signalled or monotonic() >= ask_at:
+                ask_at = monotonic() + POLL_S
             if monotonic() >= self._look_at:
                 self._look()
             self._is_back()
-            woken = self._woken.wait(self._patience_s())
+            self._woken.wait(self._patience_s())
 
     def _patience_s(self) -> float:
         """Return how long to wait. With a free slot a message may come at any time; without one, a freed slot wakes the
@@ -96,18 +120,23 @@ class RedisIntake(Intake):
         return POLL_S if can_take else self._look_s
 
     def _is_somebody_waiting(self) -> bool:
-        """Return whether any queue has a message. This is the cheapest request, made if nothing woke the thread."""
+        """Return whether any queue has a message. This is the cheapest request, made if no signal came for long."""
         return bool(self._client.exists(*map(self._keys.waiting, self._reception.queues)))
 
     def _fill(self, desk: SharedSlots) -> None:
         """Take messages for all free slots in one request. A slot without a message is put back."""
         queues = [queue for queue in desk.rota.order(asking_is_free=True) if not self._parking.is_full(queue)]
+        # Before slots are taken: a handler that frees one from now on wakes this thread.
+        self._unsated.add(desk.pool)
         slots = desk.pool.take(desk.pool.size) if queues else 0
         if not slots:
             return
         started = 0
         try:
-            for number, redis_id, size, body in self._take_off(queues, slots):
+            taken = self._take_off(queues, slots)
+            if len(taken) < slots:
+                self._unsated.discard(desk.pool)
+            for number, redis_id, size, body in taken:
                 started += self._start(queues[number], redis_id, size, body)
                 desk.rota.served(queues[number])
         finally:

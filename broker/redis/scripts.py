@@ -25,13 +25,15 @@ local function give_back_all(held, bodies, list)
 end
 """
 
-#: KEYS: list, bodies. ARGV: id, body, id, body … An id that exists already is not put on the list again.
+#: KEYS: list, bodies. ARGV: channel of signals, queue, then id, body, id, body … An id that exists already is not put
+#: on the list again. The signal is a part of the script because a request of its own would be another round trip.
 PUBLISH = """
-for i = 1, #ARGV, 2 do
+for i = 3, #ARGV, 2 do
     if redis.call('hsetnx', KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then
         redis.call('rpush', KEYS[1], ARGV[i])
     end
 end
+redis.call('publish', ARGV[1], ARGV[2])
 """
 
 #: KEYS: heartbeats, then list, bodies, unacknowledged for each queue. ARGV: most, largest body, worker. Takes one
