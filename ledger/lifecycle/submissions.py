@@ -82,16 +82,23 @@ UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, re
 WHERE number = ANY(%(numbers)s)
 """
 _NOTE = "UPDATE submission SET reason = %(reason)s WHERE number = %(number)s"
+# When a submission is planned and its blocking job is one that it names, no client's wait is over.
+_IS_JUST_PLANNED = f"""
+(looked.before IS NULL AND EXISTS (
+    SELECT 1 FROM submission_job
+    WHERE submission_job.submission = looked.number AND submission_job.job = looked.open
+      AND submission_job.request_reason = {RequestReason.ASKED:d}))
+"""
 # A job keeps its submission open while it lives or its end has not been propagated. The exception is a job that was
 # only pushed and waits for its parents: the submission has not requested these, so it might stay open indefinitely.
 # Requested jobs keep the submission open themselves.
 _SETTLE = f"""
 WITH candidate AS (
-    SELECT number FROM submission s
+    SELECT number, blocking_job FROM submission s
     WHERE state = '{SubmissionState.ACTIVE}' AND number = ANY(%(numbers)s)
     ORDER BY number FOR UPDATE
 ), looked AS (
-    SELECT candidate.number, (
+    SELECT candidate.number, candidate.blocking_job AS before, (
         SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
         WHERE submission_job.submission = candidate.number
           AND (job.state IN ({_LIVE}) OR EXISTS (SELECT 1 FROM propagation_outbox
@@ -113,7 +120,7 @@ UPDATE submission SET
                  WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
                  ELSE '{SubmissionState.SUCCEEDED}' END
 FROM looked WHERE submission.number = looked.number
-RETURNING submission.number, submission.state, {_NOTIFIED}
+RETURNING submission.number, submission.state, CASE WHEN NOT {_IS_JUST_PLANNED} THEN {_NOTIFIED} END
 """
 _WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
 #: Query for submissions that the groomer settles, because their blocking job has ended or is missing.

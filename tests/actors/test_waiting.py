@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from socket import socketpair
 
@@ -30,6 +31,7 @@ from sluice.jobs.text.server_address import named
 from sluice.ledger.database import notify
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
+from sluice.ledger.lifecycle import submissions
 from sluice.ledger.recovery.invariants import breaches
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
@@ -117,6 +119,30 @@ def test_nothing_is_notified_unless_a_client_waits(world: World, client: Client)
             lambda tx: tx.column("SELECT number FROM submission WHERE id = 'loud'")
         )
         assert found == [str(number[0])]
+
+
+def test_a_marked_submission_is_notified_when_it_is_planned_only_if_its_job_has_ended(
+    world: World, client: Client
+) -> None:
+    """Its client waits for that job, and another job keeps the submission open."""
+    world.apps("a -> b")
+    world.submit("a", "2", push="wanted")
+    world.finish("a/2")
+    first, second = (Submission(app="a", key=key, id=key) for key in "12")
+    ending, interrupter = socketpair()
+    with ending, interrupter, notify.listening(world.url, notify.ENDS) as listener:
+        numbers = []
+        for wanted in (first, second):
+            world.ledger.transact(partial(submissions.receive, submissions=[wanted], awaited=True))
+            client.have_planned([wanted.require_id()])
+            world.deliver()
+            numbers += world.ledger.transact(
+                lambda tx, id=wanted.id: tx.column("SELECT number FROM submission WHERE id = %(id)s", id=id)
+            )
+        assert world.submission("2") is not SubmissionState.RECEIVED
+        assert listener.words(interrupter, WITHIN_S) == [str(numbers[1])]
+        world.finish("a/1")
+        assert listener.words(interrupter, WITHIN_S) == [str(numbers[0])]
 
 
 def test_a_call_for_a_submission_that_does_not_exist_is_refused(client: Client) -> None:
