@@ -153,6 +153,23 @@ class Execution:
         self._send(messages)
         self._run_on(catalogue, ClaimedBatch(asked_at, claimed))
 
+    def capacity(self, reserve: Callable[[], bool]) -> Capacity | None:
+        """Return the capacity for jobs in threads that are claimed when they are planned. ``reserve`` is as in
+        ``Capacity``. None: this process may begin none now."""
+        if not self._holdings.may_begin:
+            return None
+
+        def serves(app: str) -> bool:
+            found = self._catalogue().get(app)
+            return found is not None and not is_coroutine(found) and self._capacity.serves(app)
+
+        return Capacity(self._worker, serves, self._paces.at_once, reserve)
+
+    def run_planned(self, catalogue: Catalogue, taken: ClaimedBatch) -> None:
+        """Run jobs that were claimed when they were planned, and then others as ``execute`` does."""
+        reached(Failpoint.PLANNED_BEGINS)
+        self._run_on(catalogue, taken)
+
     def drain(self) -> None:
         """Start no coroutine from now on."""
         self._loop.close()

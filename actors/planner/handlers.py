@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from sluice.actors.dispatch import announce, tell
+from sluice.actors.executor.transactions import Capacity, claim_planned
 from sluice.actors.planner.admission import RESERVED, admit
 from sluice.actors.planner.bubble_down import may_push, push_children
 from sluice.actors.planner.bubble_up import Refuse, follow_turns, plan_together
@@ -27,6 +28,7 @@ from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import bisection, judgements, requests, submissions
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.judge import judge
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.partitions.partition_keys import is_by_partition
@@ -75,18 +77,44 @@ def plan(
     """Plan received submissions. If another planner has taken a submission, that one is left alone. Submissions that
     have piled up behind them are planned in the same transaction, so that their own messages find nothing left to
     do."""
+    return plan_and_claim(ledger, catalogue, message, attempts).messages
+
+
+class PlanResult(NamedTuple):
+    """Messages to send, and the jobs that the worker of the ``capacity`` must run now, by these definitions."""
+
+    messages: Sequence[Message]
+    taken: list[ClaimedJob]
+
+
+def plan_and_claim(
+    ledger: Ledger,
+    catalogue: Catalogue,
+    message: Plan,
+    attempts: PlanAttempts | None = None,
+    capacity: Capacity | None = None,
+) -> PlanResult:
+    """Plan received submissions, and claim some of their ready jobs for a worker with ``capacity``.
+
+    Only small submissions of a message lead to claims: jobs must not wait for the rest of a long planning.
+    """
     messages: list[Message] = []
+    taken: list[ClaimedJob] = []
+    if len(message.submissions) > BATCH:
+        capacity = None
     with (attempts or PlanAttempts(ledger)).underway() as underway:
         for start in range(0, len(message.submissions), BATCH):
             ids = list(message.submissions[start : start + BATCH])
-            apart, sent = ledger.transact(
-                partial(_plan, catalogue=catalogue, ids=ids, underway=underway), TransactionKind.PLAN
+            planned = ledger.transact(
+                partial(_plan, catalogue=catalogue, ids=ids, underway=underway, capacity=capacity),
+                TransactionKind.PLAN,
             )
-            messages += sent
-            for received, submission, plan_one in apart:
+            messages += planned.messages
+            taken += planned.taken
+            for received, submission, plan_one in planned.apart:
                 underway.begin([received])
                 messages += plan_one(ledger, catalogue, received, submission)
-    return messages
+    return PlanResult(messages, taken)
 
 
 def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Message]:
@@ -171,13 +199,18 @@ class _Ways(NamedTuple):
     later: list[submissions.ReceivedSubmission]
 
 
-def _plan(
-    tx: Tx, *, catalogue: Catalogue, ids: list[str], underway: Underway
-) -> tuple[list[_Apart], Sequence[Message]]:
-    """Plan the submissions that are not planned yet. If one cannot be carried out, it is refused alone.
+class _PlannedBatch(NamedTuple):
+    """Result of one transaction: the submission to plan apart, if there is one, the messages, and the claimed jobs."""
 
-    Return the submission to plan apart, if there is one, and the messages.
-    """
+    apart: list[_Apart]
+    messages: Sequence[Message]
+    taken: list[ClaimedJob]
+
+
+def _plan(
+    tx: Tx, *, catalogue: Catalogue, ids: list[str], underway: Underway, capacity: Capacity | None
+) -> _PlannedBatch:
+    """Plan the submissions that are not planned yet. If one cannot be carried out, it is refused alone."""
     refuse = partial(submissions.refuse, tx)
     locked = submissions.lock_pending(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
     held, attempted = sort_out(tx, locked, underway.worker)
@@ -191,10 +224,13 @@ def _plan(
     underway.begin(each for each, _ in ways.together)
     numbered = [(each.number, read) for each, read in ways.together]
     planned, ready = plan_together(tx, catalogue, numbered, refuse)
+    if ways.apart or any(_names_many(read) for _, read in ways.together):
+        capacity = None
+    taken, ready = claim_planned(tx, catalogue, ready, capacity)
     submissions.settle(tx, planned)
     # The planners of the messages of these submissions may have skipped them, because they were locked here.
     later = [Plan(submissions=(each.id,)) for each in ways.later]
-    return ways.apart, [*announce(tx, ready), *later, *attempted]
+    return _PlannedBatch(ways.apart, [*announce(tx, ready), *later, *attempted], taken)
 
 
 def _set_unknown_aside(tx: Tx, catalogue: Catalogue, reread: list[_Read]) -> list[_Read]:

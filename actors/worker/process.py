@@ -3,18 +3,20 @@
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from threading import Timer
 from time import monotonic
 from uuid import UUID, uuid4
 
 from sluice.actors.assembly import blobs, observers, stores
 from sluice.actors.client import Client
+from sluice.actors.executor.batches import ClaimedBatch
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.coroutine_loop import COROUTINES_MAX
 from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.groomer.retention import Retention
-from sluice.actors.planner.handlers import admit_one
+from sluice.actors.planner.handlers import admit_one, plan_and_claim
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
 from sluice.actors.settings.settings import Settings
@@ -24,11 +26,11 @@ from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.actors.worker.handlers import HANDLERS, handle
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.actors.worker.publish_buffer import PublishBuffer
-from sluice.broker.consumer.service import Handler, Service, serve
-from sluice.broker.consumer.slots import Slots
+from sluice.broker.consumer.service import FollowUp, Handler, Service, serve
+from sluice.broker.consumer.slots import SlotReservation, Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker
-from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Submit, Tick, Watch
+from sluice.broker.messages import CONTROL, SCHEDULER, Execute, Message, Plan, Submit, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.queues import expand, follows_apps
@@ -193,6 +195,7 @@ class Process:
     def _serve(self, queues: list[str], threads: int) -> Service:
         handlers: Mapping[str, Handler] = {kind.actor: self._handle for kind in HANDLERS} | {
             Submit.actor: self._submit,
+            Plan.actor: self._plan_and_run,
             Tick.actor: self._tick,
             Execute.actor: self._execute,
             Watch.actor: self._watch,
@@ -216,6 +219,26 @@ class Process:
 
     def _handle(self, message: Message, delivery: Delivery) -> None:
         self._send(self._handled(message))
+
+    def _plan_and_run(self, message: Message, delivery: Delivery) -> FollowUp | None:
+        """Plan submissions. If a slot for jobs is free, some of the planned jobs are claimed with it and run next."""
+        if not isinstance(message, Plan):
+            return None
+        catalogue, asked_at = self._catalogue(), self._holdings.clock()
+        slot = SlotReservation(self._service.slots.apps)
+        try:
+            capacity = self._running.capacity(slot.take)
+            planned = plan_and_claim(self._ledger, catalogue, message, self._attempts, capacity)
+            self._observers.handled(message)
+            self._send(planned.messages)
+        except BaseException:
+            slot.release()
+            raise
+        if not planned.taken:
+            slot.release()
+            return None
+        batch = ClaimedBatch(asked_at, planned.taken)
+        return FollowUp(partial(self._running.run_planned, catalogue, batch), slot)
 
     def _tick(self, message: Message, delivery: Delivery) -> None:
         self._handle(message, delivery)

@@ -5,7 +5,7 @@ command line finds in each process it starts (``enlist``; see ``broker.consumer.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import dramatiq
 from dramatiq import Actor, Middleware, Worker
@@ -13,15 +13,24 @@ from dramatiq.common import iter_queue
 
 from sluice.broker.consumer.inbox import Reception, WorkQueue
 from sluice.broker.consumer.intake import Intake
-from sluice.broker.consumer.slots import Slots
+from sluice.broker.consumer.slots import SlotReservation, Slots
 from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker, Carrier
 from sluice.broker.log import LOG, one_line
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadMessage, BadSetting
 
+
+class FollowUp(NamedTuple):
+    """Work that follows from a handled message. It runs in the same thread, after the message's slot is freed, and in a
+    slot of its own."""
+
+    run: Callable[[], None]
+    slot: SlotReservation
+
+
 #: Runs one message. If it returns, the message is acknowledged; for exceptions see ``Service.run``.
-Handler = Callable[[Message, Delivery], None]
+Handler = Callable[[Message, Delivery], FollowUp | None]
 
 #: Suffixes that dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
 _RESERVED = (".DQ", ".XQ")
@@ -130,13 +139,26 @@ class Service:
 
     def run(self, message: Message, delivery: Delivery) -> None:
         """Run one message from start to end, in a worker thread of dramatiq. Never raises."""
+        follow_up = self._run(message, delivery)
+        if follow_up is None:
+            return
+        try:
+            follow_up.run()
+        except BaseException as error:
+            LOG.error("What followed from %s failed: %s: %s", delivery, type(error).__name__, one_line(error))
+            LOG.debug("How it failed.", exc_info=error)
+        finally:
+            follow_up.slot.release()
+
+    def _run(self, message: Message, delivery: Delivery) -> FollowUp | None:
         try:
             if self._reception.closed.is_set():
                 delivery.give_back()
-                return
-            self._handlers[message.actor](message, delivery)
+                return None
+            follow_up = self._handlers[message.actor](message, delivery)
             delivery.acknowledge()
             self._reception.parking.forget(delivery)
+            return follow_up
         except BadMessage as error:
             LOG.error("%s goes to the dead letters: %s", delivery, one_line(error))
             delivery.reject()
@@ -145,6 +167,7 @@ class Service:
             self._failed(message, delivery, error)
         finally:
             self.slots.of(delivery.queue_name).release()
+        return None
 
     def _failed(self, message: Message, delivery: Delivery, error: BaseException) -> None:
         if delivery.verdict is not None:

@@ -1,8 +1,9 @@
 """Slots: the number of messages that a process may run at the same time. A slot is taken before a message is. It is
 freed when the handler has ended, even if the message was acknowledged earlier.
 
-Only the intake thread takes slots, so it is enough to count them: no two takers race. Handlers free slots from their
-own threads.
+Two threads may take the last slot at the same time: the intake thread for a message, and a handler for work that
+follows from its message (``SlotReservation``). One of them finds none, and leaves the message or the work to the
+broker. Handlers free slots from their own threads.
 """
 
 from collections.abc import Callable
@@ -51,6 +52,29 @@ class SlotPool:
         """Close the pool: no slot is taken from now on."""
         with self._lock:
             self._closed = True
+
+
+class SlotReservation:
+    """A slot of a pool that the handler of a message takes for work that follows from it, if one is free.
+
+    The work then runs in the handler's thread after the message's own slot is freed. So there are never more busy
+    threads than slots.
+    """
+
+    def __init__(self, pool: SlotPool) -> None:
+        self._pool = pool
+        self._is_taken = False
+
+    def take(self) -> bool:
+        """Take the slot, and return whether it is taken."""
+        self._is_taken = self._is_taken or bool(self._pool.take())
+        return self._is_taken
+
+    def release(self) -> None:
+        """Free the slot if it is taken."""
+        if self._is_taken:
+            self._is_taken = False
+            self._pool.release()
 
 
 class Slots:

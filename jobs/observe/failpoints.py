@@ -57,6 +57,13 @@ class Failpoint:
     PLAN_COMMITTED = Point(
         "plan.committed", "Jobs are planned, and no notification about the ready ones is sent."
     )
+    PLAN_TAKEN = Point(
+        "plan.taken", "Some of the planned jobs are claimed for this process, in the same open transaction."
+    )
+    PLANNED_BEGINS = Point(
+        "planned.begins",
+        "Jobs that were claimed when they were planned are about to be run without any message.",
+    )
     CHUNKS_WRITTEN = Point(
         "chunks.written", "The chunks of a submission are inserted, in an open transaction."
     )

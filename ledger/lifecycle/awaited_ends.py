@@ -2,7 +2,8 @@
 
 A client marks the submission as ``awaited`` and reads its state in a later statement. Every transaction that settles or
 ends an awaited submission notifies the listeners (``lifecycle.submissions``). So either the client reads the end, or
-the transaction that ends the submission finds the mark. If no client waits, there is no NOTIFY.
+the transaction that ends the submission finds the mark. If no client waits, there is no NOTIFY. Nor is there one when
+a submission is planned and waits for a job that it names, because a read would find nothing new.
 
 A mark locks the row for a moment. Planners skip locked submissions, and would leave it to the groomer's next tick. So a
 submission that has just been received is not marked yet (``PLANNED_WITHIN_S``); the client reads it again until it is

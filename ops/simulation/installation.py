@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 
 from sluice.actors.worker.handlers import handle
-from sluice.broker.messages import Execute, Message, Resume
+from sluice.broker.messages import Execute, Message, Plan, Resume
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage
 from sluice.ops.simulation.describe import name_of
@@ -124,8 +124,7 @@ class SimulatedInstallation:
             if isinstance(message, Execute):
                 self._execute(message)
                 return
-            with self.ledger.by(f"whoever takes {about}"):
-                self.send(handle(self.ledger, self.catalogue, message))
+            self._handle(message, about)
             self.unheard -= reliably
             self._heard(message)
         except SimulatedDeath:
@@ -138,6 +137,21 @@ class SimulatedInstallation:
             # A message for a saga that has ended is refused.
             if not isinstance(message, Resume):
                 raise
+
+    def _handle(self, message: Message, about: str) -> None:
+        """Handle a message by a process without a name, or by a free worker that plans."""
+        planners = [each for each in self.workers if each.is_awake and each.is_free and each.plans]
+        if not isinstance(message, Plan) or not planners:
+            with self.ledger.by(f"whoever takes {about}"):
+                self.send(handle(self.ledger, self.catalogue, message))
+            return
+        worker = self._fate.rng(f"who takes {about}").choice(planners)
+        try:
+            with self.ledger.by(f"worker {worker.name}, planning {about}"):
+                worker.plan(message, self.catalogue)
+        except SimulatedDeath:
+            self._bury(worker)
+            raise
 
     def _execute(self, message: Execute) -> None:
         awake = [worker for worker in self.workers if worker.is_awake]

@@ -16,7 +16,8 @@ from sluice.actors.executor import breakers, transactions
 from sluice.actors.executor.breakers import has_failed
 from sluice.actors.executor.own_successes import OwnSuccesses
 from sluice.actors.executor.transactions import Capacity
-from sluice.broker.messages import Execute, Message
+from sluice.actors.planner.handlers import plan_and_claim
+from sluice.broker.messages import Execute, Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
@@ -39,12 +40,14 @@ class Habits(Struct, frozen=True):
     A worker with ``threads`` runs at most that many jobs at a time, and the jobs of one notification one after the
     other. A worker without ``threads`` runs all jobs of its notifications at the same time. ``serves`` decides by
     the worker's name whether it takes follow-up jobs of an app after its own jobs. ``at_once`` is the number of
-    jobs that it takes for a notification with one job.
+    jobs that it takes for a notification with one job. A worker that ``plans`` also plans submissions, and takes jobs
+    that it has planned.
     """
 
     threads: int | None = None
     serves: Callable[[int, str], bool] = lambda _name, _app: True
     at_once: Callable[[int], int] = lambda _name: 1
+    plans: Callable[[int], bool] = lambda _name: False
     #: True if workers send heartbeats by themselves. Otherwise heartbeats are sent only when the state of a lease
     #: matters.
     beats: bool = True
@@ -115,6 +118,16 @@ class SimulatedWorker:
         self._send(messages)
         self._begin(taken)
 
+    @property
+    def plans(self) -> bool:
+        return self._habits.plans(self.name)
+
+    def plan(self, message: Plan, catalogue: Catalogue) -> None:
+        """Plan submissions, and begin some of the jobs."""
+        planned = plan_and_claim(self._ledger, catalogue, message, capacity=self._capacity())
+        self._send(planned.messages)
+        self._begin(planned.taken)
+
     def kill(self) -> None:
         self.alive = False
         for run in self._flights.values():
@@ -183,12 +196,14 @@ class SimulatedWorker:
         self._begin(taken)
 
     def _settle(self, right: Claim, outcome: Outcome, *, may_take: bool) -> list[ClaimedJob]:
-        capacity = Capacity(self._id, partial(self._habits.serves, self.name), self._at_once)
         settled = transactions.settle(
-            self._ledger, self._catalogue, {right: outcome}, capacity if may_take else None
+            self._ledger, self._catalogue, {right: outcome}, self._capacity() if may_take else None
         )
         self._send(settled.messages)
         return settled.taken
+
+    def _capacity(self) -> Capacity:
+        return Capacity(self._id, partial(self._habits.serves, self.name), self._at_once)
 
     def _at_once(self, _: str) -> int:
         return self._habits.at_once(self.name)

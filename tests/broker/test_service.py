@@ -6,6 +6,8 @@ from collections import Counter
 import pytest
 from msgspec import Raw
 
+from sluice.broker.consumer.service import FollowUp, Service
+from sluice.broker.consumer.slots import SlotPool, SlotReservation
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import PLANNER, Cancel, Execute, JobRound, Message, Plan, Submit
 from sluice.jobs.errors import BadMessage, BadSetting, Unreachable
@@ -269,3 +271,47 @@ def test_queues_without_slots_or_with_reserved_names_are_refused(post: Post) -> 
         post.serve({"execute": Ran()}, slots=0)
     with pytest.raises(BadSetting, match="the ending is reserved"):
         post.serve({"execute": Ran()}, ["etl.XQ"])
+
+
+def test_what_follows_from_a_message_runs_after_it_in_a_slot_of_its_own(post: Post) -> None:
+    """Meanwhile, the slot of the message serves the next one. The other slot is free again after that, even after an
+    error."""
+    service: Service
+    began, may_end = threading.Event(), threading.Event()
+
+    def follow() -> None:
+        began.set()
+        assert may_end.wait(10)
+        raise ValueError("it broke")
+
+    def handle(message: Message, delivery: Delivery) -> FollowUp | None:
+        # While the intake requests messages, it holds all free slots for a moment.
+        slot = SlotReservation(service.slots.apps)
+        if isinstance(message, Plan) and message.submissions == ("a",):
+            until(slot.take)
+            return FollowUp(follow, slot)
+        return None
+
+    ran = Ran()
+    service = post.serve({"plan": handle, "execute": ran}, [PLANNER, post.app], slots=1)
+    post.broker.publish([Plan(submissions=("a",))])
+    assert began.wait(10)
+    post.broker.publish([Plan(submissions=("b",)), *parcel(post.app, 1)])
+    until(lambda: post.broker.depth(PLANNER) == 0 and service.slots.control.busy == 0)
+    assert (ran.jobs, service.slots.apps.busy) == ([], 1)
+    may_end.set()
+    until(lambda: ran.jobs == [1] and service.slots.apps.busy == 0)
+
+
+def test_a_reservation_takes_at_most_one_slot_and_frees_it_once() -> None:
+    pool = SlotPool(2)
+    freed: list[int] = []
+    pool.on_free = lambda: freed.append(pool.busy)
+    slot = SlotReservation(pool)
+    slot.release()
+    assert (slot.take(), slot.take(), pool.busy, freed) == (True, True, 1, [])
+    slot.release()
+    slot.release()
+    assert (pool.busy, freed) == (0, [0])
+    pool.close()
+    assert not slot.take()

@@ -183,6 +183,8 @@ LANES: Sequence[Lane] = (
             Failpoint.CLIENT_WRITTEN,
             Failpoint.CLIENT_COMMITTED,
             Failpoint.CLIENT_TOLD,
+            Failpoint.PLAN_TAKEN,
+            Failpoint.PLANNED_BEGINS,
         ),
     ),
 )

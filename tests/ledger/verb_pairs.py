@@ -89,6 +89,32 @@ def claim_and_plan_for_a_run(m: Meeting) -> tuple[Act, Act]:
     return m.claim_again("b"), m.plan("c")
 
 
+def two_plans_that_claim(m: Meeting) -> tuple[Act, Act]:
+    m.hand_back("b")
+    return m.plan_and_claim("b", "2"), m.plan_and_claim("b", "3")
+
+
+def claim_and_plan_that_claims(m: Meeting) -> tuple[Act, Act]:
+    m.hand_back("b")
+    return m.claim_again("b"), m.plan_and_claim("b", "2")
+
+
+def cancel_and_plan_that_claims(m: Meeting) -> tuple[Act, Act]:
+    m.hand_back("b")
+    return m.cancel(), m.plan_and_claim("b", "1")
+
+
+def groom_and_plan_that_claims(m: Meeting) -> tuple[Act, Act]:
+    m.hand_back("b")
+    m.go_unheard()
+    return m.groom(), m.plan_and_claim("b", "2")
+
+
+def plan_that_claims_and_settle(m: Meeting) -> tuple[Act, Act]:
+    m.judge("a").do(m.world.ledger)
+    return m.plan_and_claim("c", "2"), m.settle("b")
+
+
 def judge_and_settle(m: Meeting) -> tuple[Act, Act]:
     return m.judge("a"), m.settle("b")
 
@@ -227,20 +253,33 @@ def two_retries(m: Meeting) -> tuple[Act, Act]:
 
 #: Pairs by their verbs. The tests stop each of the two in turn.
 ENCOUNTERS: Mapping[tuple[Verb, Verb], Sequence[Pair]] = {
-    (Verb.PLAN, Verb.PLAN): (two_plans,),
-    (Verb.PLAN, Verb.CLAIM): (claim_and_plan_for_a_run,),
+    (Verb.PLAN, Verb.PLAN): (
+        two_plans,
+        two_plans_that_claim,
+    ),
+    (Verb.PLAN, Verb.CLAIM): (
+        claim_and_plan_for_a_run,
+        claim_and_plan_that_claims,
+    ),
     (Verb.PLAN, Verb.RECORD): (plan_and_record,),
     (Verb.PLAN, Verb.JUDGE): (
         judge_and_plan,
         change_and_judge_a_parent_that_stays,
         change_and_judge_a_parent_that_leaves,
     ),
-    (Verb.PLAN, Verb.CANCEL): (cancel_and_plan,),
-    (Verb.PLAN, Verb.GROOM): (plan_and_groom,),
+    (Verb.PLAN, Verb.CANCEL): (
+        cancel_and_plan,
+        cancel_and_plan_that_claims,
+    ),
+    (Verb.PLAN, Verb.GROOM): (
+        plan_and_groom,
+        groom_and_plan_that_claims,
+    ),
     (Verb.PLAN, Verb.RETRY): (plan_and_retry,),
     (Verb.PLAN, Verb.SETTLE): (
         settle_and_plan,
         settle_and_plan_a_child,
+        plan_that_claims_and_settle,
     ),
     (Verb.CLAIM, Verb.CLAIM): (two_claims,),
     (Verb.CLAIM, Verb.RECORD): (claim_and_record_a_returned_job,),

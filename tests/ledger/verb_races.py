@@ -72,6 +72,22 @@ class Meeting:
         message = Submit(id=f"{verb}-{app}-{words.get('rerun')}", submission=raw)
         return Act(verb, lambda ledger: taken_in(ledger, self.world.catalogue, message))
 
+    def plan_and_claim(self, app: str, key: str) -> Act:
+        """Plan a job as a process that claims up to two of the ready jobs of its app."""
+        raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, "push": "wanted"}))
+        message = Submit(id=f"{app}-{key}", submission=raw)
+        capacity = Capacity(self.world.worker, lambda _: True, lambda _: 2)
+
+        def plan(ledger: Ledger) -> list[Message]:
+            sent: list[Message] = []
+            for planning in handlers.admit_one(ledger, self.world.catalogue, message).plans:
+                planned = handlers.plan_and_claim(ledger, self.world.catalogue, planning, capacity=capacity)
+                self.claims |= {str(claimed.name): claimed for claimed in planned.taken}
+                sent += planned.messages
+            return sent
+
+        return Act(Verb.PLAN, plan)
+
     def retry(self, app: str, rerun: str = "downstream") -> Act:
         return self.plan(app, rerun=rerun)
 

@@ -29,10 +29,12 @@ class Labour:
 
 
 def habits() -> Habits:
-    """Return habits by which every other worker serves an app's queue, and takes on jobs that its own jobs release."""
+    """Return habits by which every other worker serves an app's queue, and takes on jobs that its own jobs release.
+    One worker in three also plans, and takes on jobs that it has planned."""
     return Habits(
         serves=lambda name, app: (name + len(app) + ord(app[-1])) % 2 == 0,
         at_once=lambda name: 1 + name % AT_ONCE_MAX,
+        plans=lambda name: name % 3 == 0,
     )
 
 
