@@ -59,8 +59,9 @@ class Client:
     """
 
     # ``publish`` sends messages to the broker; if it fails, that is only logged. It may collect messages for a moment,
-    # and sends them when it is called without a message, because a call waits. ``definitions`` returns the catalogue for
-    # operations that need it. With ``checks``, submissions must fit it; else the planner refuses them later.
+    # and sends them when it is called without a message, because a call waits.
+    # ``definitions`` returns the catalogue for operations that need it. With ``checks``, submissions must fit it; else
+    # the planner refuses them later.
     # ``blobs`` has the large results. ``within`` is the trace context of this program, for submissions made outside of
     # any span (see ``actors.telemetry.trace_context``).
     def __init__(
