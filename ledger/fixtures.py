@@ -324,6 +324,8 @@ TABLES = (
         "event_counter",
         "restoration",
         "retry_budget",
+        "rate_limit",
+        "rate_start",
     ),
     *("shared_kwargs", "plan_attempt"),
 )

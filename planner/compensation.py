@@ -17,7 +17,7 @@ from sluice.jobs.model.compensation import EarlierCompensation, Effect, compensa
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
-from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.merge import in_order
 
@@ -166,6 +166,7 @@ def _planned(
         offset_s=app.policy.start_offset_s(name, str(number)),
         kwargs=kwargs,
         pool=pool_of(app, app.policy, name.key, kwargs),
+        rate=rate_of(app, name.key, kwargs),
     )
 
 

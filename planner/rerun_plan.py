@@ -9,7 +9,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest
-from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.keyspaces.choose import keyspace_of
 
@@ -58,6 +58,7 @@ def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJ
         policy=app.policy,
         offset_s=app.policy.start_offset_s(name, str(number)),
         pool=pool_of(app, app.policy, name.key, {}),
+        rate=rate_of(app, name.key, {}),
     )
     parents = (need.parent for gate in gates for need in gate.needs)
     return (job, *(PlannedJob(name=parent, standing=EntryState.EXPECTED) for parent in parents))

@@ -17,7 +17,7 @@ from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plan_attempts, submissions
-from sluice.ledger.limits import pools
+from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.reads import fleet
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.ledger.recovery.groomer_steps import Chore
@@ -62,7 +62,8 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.PROPAGATE: _propagate,
         Chore.PLAN: _plan,
         Chore.MAKE_READY: _make_ready,
-        Chore.ADMIT: _admit,
+        Chore.UPDATE_RATE_LIMITS: partial(_update_rate_limits, catalogue=catalogue),
+        Chore.ADMIT: admit,
         Chore.ANNOUNCE_READY: _announce_ready,
         Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
         Chore.ANNOUNCE_EXECUTED: _announce_executed,
@@ -121,7 +122,23 @@ def _make_ready(tx: Tx) -> Sequence[Message]:
     return announce(tx, groomer_steps.make_due_ready(tx, LIMIT), By.GROOMER)
 
 
-def _admit(tx: Tx) -> Sequence[Message]:
+def _update_rate_limits(tx: Tx, catalogue: Catalogue) -> Sequence[Message]:
+    """Update the rate limits in the ledger to their definitions, and admit the jobs that may start by that. Remove
+    starts that no longer count.
+
+    A limit of an app that these definitions do not have is left as it is, because another process may have the app.
+    """
+    changed = False
+    for app, stated in rate_limits.terms(tx).items():
+        if (defined := catalogue.get(app)) and stated != rate_limits.RateTerms.of(defined.rate_limit):
+            rate_limits.update(tx, app, defined.rate_limit)
+            changed = True
+    rate_limits.forget(tx, LIMIT)
+    return admit(tx) if changed else []
+
+
+def admit(tx: Tx) -> Sequence[Message]:
+    """Admit jobs to pools with free slots, and with tokens if their app has a rate limit."""
     pools.find_free(tx, LIMIT)
     return announce(tx, [], By.GROOMER)
 

@@ -4,6 +4,9 @@ updates the state counts itself.
 If nothing is due in the ledger it sends nothing for a while. Two messages per second, handled by two processes, would
 be most of the work of an idle installation. The two kinds pause independently: a groomer that always finds work must
 not keep new schedules from being found.
+
+While jobs wait for a rate limit, the leader also admits them between the ticks: at the time at which the next token is
+refilled, but at most every ``ADMIT_S`` seconds after an admission. If no app has a rate limit, this costs nothing.
 """
 
 import logging
@@ -12,12 +15,15 @@ from threading import Event, Thread
 from time import monotonic
 from uuid import UUID
 
+from sluice.actors.groomer import ticks
 from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.policy.rate_limit import BURST_S
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.limits import rate_limits
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.ledger.retention import removal
 from sluice.ledger.stats import state_counts
@@ -30,6 +36,10 @@ TERM_PERIODS = 3
 #: Number of periods after which a message is sent even if nothing seems due. Changed definitions are visible only to
 #: the processes that have loaded them.
 CALM_PERIODS = 5
+#: Seconds after an admission, or while all tokens are reserved, before the leader looks for tokens again.
+ADMIT_S = BURST_S
+#: Least number of seconds between two looks for tokens.
+ADMIT_S_MIN = 0.005
 
 
 class Ticker:
@@ -44,6 +54,8 @@ class Ticker:
         self._send = send
         self._ticks = Ticks(period_s, monotonic())
         self._calm: dict[type[Message], int] = {Tick: 0, Look: 0}
+        self._has_rate_limits = False
+        self._admit_s: float | None = None
         self._complaints = ErrorThrottle(_LOG, "no tick")
         self._ended = Event()
         self._thread = Thread(target=self._live, name="ticker", daemon=True)
@@ -57,6 +69,7 @@ class Ticker:
 
     def tick(self) -> None:
         """Do the work of one period, if this process leads."""
+        self._admit_s = None
         term_s = self._ticks.period_s * TERM_PERIODS
         if self._ledger.transact(
             lambda tx: leases.take_leadership(tx, SCHEDULER, self._holder, term_s=term_s)
@@ -68,26 +81,57 @@ class Ticker:
             self._send(messages)
             reached(Failpoint.TICK_SENT)
             self._ledger.transact(state_counts.count)
+            if self._has_rate_limits:
+                self.admit()
+
+    def admit(self) -> None:
+        """Admit jobs whose rate limits have tokens left, and set in how many seconds to do so again."""
+        self._admit_s, messages = self._ledger.transact(_admit)
+        self._send(messages)
 
     def _live(self) -> None:
         while True:
-            now_s = monotonic()
-            if self._ended.wait(self._ticks.after(now_s) - now_s):
+            tick_at_s = self._ticks.after(monotonic())
+            while self._admit_s is not None and monotonic() + self._admit_s < tick_at_s:
+                if self._ended.wait(self._admit_s):
+                    return
+                self._try(self.admit)
+            if self._ended.wait(max(tick_at_s - monotonic(), 0.0)):
                 return
-            try:
-                self.tick()
-            except Unreachable as error:
-                _LOG.warning("no tick: %s", error)
-            except Exception as error:
-                # Without ticks nothing is repaired, and no other process takes over while this one is alive.
-                self._complaints.log(error)
-            else:
-                self._complaints.forget()
+            self._try(self.tick)
+
+    def _try(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Unreachable as error:
+            self._admit_s = None
+            _LOG.warning("no tick: %s", error)
+        except Exception as error:
+            # Without ticks nothing is repaired, and no other process takes over while this one is alive.
+            self._admit_s = None
+            self._complaints.log(error)
+        else:
+            self._complaints.forget()
 
     def _due(self, tx: Tx) -> list[Message]:
-        tick = self._is_overdue(Tick) or groomer_steps.is_due(tx) or removal.is_due(tx)
+        tick = self._is_overdue(Tick) or self._is_worth_a_tick(tx) or removal.is_due(tx)
         look = self._is_overdue(Look) or schedules.any_due(tx)
         return [*([Tick()] if tick else []), *([Look()] if look else [])]
 
+    def _is_worth_a_tick(self, tx: Tx) -> bool:
+        found, self._has_rate_limits = groomer_steps.look(tx)
+        return found
+
     def _is_overdue(self, kind: type[Message]) -> bool:
         return self._calm[kind] >= CALM_PERIODS
+
+
+def _admit(tx: Tx) -> tuple[float | None, Sequence[Message]]:
+    """Return in how many seconds to look again, and the messages for the jobs that were admitted. None if no job waits
+    for a rate limit."""
+    is_awaited, seconds = rate_limits.next_s(tx)
+    if not is_awaited:
+        return None, []
+    if seconds == 0:
+        return ADMIT_S, ticks.admit(tx)
+    return ADMIT_S if seconds is None else max(seconds, ADMIT_S_MIN), []

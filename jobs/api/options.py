@@ -58,6 +58,14 @@ class RetryBudgetOptions(TypedDict):
     per: Duration
 
 
+class RateLimitOptions(TypedDict, total=False):
+    """Rate limit with a key, or with the number of jobs that may start at once."""
+
+    limit: str
+    key: str
+    burst: int
+
+
 class LimitOptions(TypedDict, total=False):
     """Resource limits of processes."""
 
@@ -208,6 +216,10 @@ class TemplateOptions(PolicyOptions, NoteOptions, total=False):
     retry_budget: Annotated[
         RetryBudgetOptions,
         About("Number of retries that all jobs of the app share.", "none", '{"retries": 100, "per": "1m"}'),
+    ]
+    rate_limit: Annotated[
+        str | RateLimitOptions,
+        About("Number of starts of the app's jobs in a period, over all workers.", "none", '"5/s"'),
     ]
 
 

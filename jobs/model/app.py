@@ -16,6 +16,7 @@ from sluice.jobs.model.spark import Spark
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.sagas.spec import Saga
 
@@ -80,7 +81,7 @@ class App(Struct, frozen=True, kw_only=True):
 
     ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
     ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
-    ``retry_budget`` limits how many failed rounds are retried in a period.
+    ``retry_budget`` limits how many failed rounds are retried in a period, and ``rate_limit`` how many rounds start.
 
     ``digest`` changes with the effect of the app, but not with its number of tries, its time limits or its start
     times. ``version`` of an app that is keyed by partition also changes with the apps that fill the tables it reads.
@@ -112,6 +113,7 @@ class App(Struct, frozen=True, kw_only=True):
     compensate: str | None = None
     breaker: Breaker | None = None
     retry_budget: RetryBudget | None = None
+    rate_limit: RateLimit | None = None
     digest: str = ""
     code: str = ""
     version: str = ""

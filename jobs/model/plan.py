@@ -15,6 +15,7 @@ from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.rate_limit import JobRate
 from sluice.jobs.states import EXPECT, REQUEST, SKIP, State, Verb
 
 
@@ -45,7 +46,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     its output table, ``output_table``. ``stale`` are the parents with a last success that is too old for this job, each
     with the claim of that success. ``offset_s`` delays the start by this many seconds after the policy's
     ``start_after``, or after now. ``pool`` is the pool that counts the job (``jobs.model.pool``); the policy sets its
-    limit.
+    limit. ``rate`` limits its starts.
     """
 
     name: JobName
@@ -59,6 +60,7 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
     freshness_scope: str | None = None
     output_table: str | None = None
     pool: str | None = None
+    rate: JobRate | None = None
     stale: Mapping[JobName, int] = _NONE
     offset_s: float | None = None
 

@@ -1,4 +1,4 @@
-"""Pool of a job, by the name under which the ledger counts it."""
+"""Pool and rate limit of a job, by the names under which the ledger counts it."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -8,6 +8,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.concurrency import Concurrency
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.rate_limit import JobRate
 from sluice.jobs.runners.command.placeholders import OF_EVERY_JOB, fill_braces, names
 from sluice.jobs.text.redaction import masked
 
@@ -18,6 +19,8 @@ OF_KWARGS = "kwargs."
 _CHARACTERS_MAX = 200
 #: Prefix of the names of pools that several apps may share.
 NAMED = "pool "
+#: Limit of a pool of jobs that have a rate limit and no concurrency limit: more than any number of jobs.
+UNLIMITED = 2**31 - 1
 
 
 def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> str | None:
@@ -25,20 +28,40 @@ def pool_of(app: App, policy: Policy, key: str, kwargs: Mapping[str, JSON]) -> s
 
     The name is ``app``, ``app:text`` or ``pool name``. These cannot be confused: names of apps and pools contain no
     colon and no space, so the first colon or space determines which form it is.
+
+    A job with a rate limit always has a pool, because admission to the pool is where it waits for the limit. Without
+    a concurrency limit, the pool has the name of the token bucket, and no limit.
     """
     concurrency = policy.concurrency
     if concurrency is None:
-        return None
+        rate = rate_of(app, key, kwargs)
+        return rate.bucket if rate else None
     if concurrency.pool is not None:
         return f"{NAMED}{concurrency.pool}"
     if concurrency.key is None:
         return app.name
-    return f"{app.name}:{_short(fill_braces(concurrency.key, _values(app, concurrency.key, key, kwargs)))}"
+    return _of_key(app, concurrency.key, key, kwargs)
+
+
+def rate_of(app: App, key: str, kwargs: Mapping[str, JSON]) -> JobRate | None:
+    """Return the token bucket of the job with this key, or None if its starts are not limited.
+
+    The name is ``app`` or ``app:text``, as that of a pool.
+    """
+    limit = app.rate_limit
+    if limit is None:
+        return None
+    return JobRate(app.name if limit.key is None else _of_key(app, limit.key, key, kwargs), limit)
 
 
 def spoken(pool: str) -> str:
     """Return the pool's name for messages to people."""
     return pool if pool.startswith(NAMED) else f"the pool of {masked(pool)}"
+
+
+def spoken_rate(bucket: str) -> str:
+    """Return the name of a token bucket for messages to people."""
+    return f"the rate limit of {masked(bucket)}"
 
 
 def unknown_names(key: str, identifiers: tuple[str, ...]) -> list[str]:
@@ -59,6 +82,10 @@ def require_names(app: App, policy: Policy) -> None:
             where=app.name,
             advice="Correct the key and submit again.",
         )
+
+
+def _of_key(app: App, template: str, key: str, kwargs: Mapping[str, JSON]) -> str:
+    return f"{app.name}:{_short(fill_braces(template, _values(app, template, key, kwargs)))}"
 
 
 def identifiers_of(app: App) -> tuple[str, ...]:

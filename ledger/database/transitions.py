@@ -15,6 +15,10 @@ DUE = "coalesce(not_before, created_at)"
 #: were due.
 IN_TURN = f"-priority, coalesce(effective_deadline, 'infinity'), {DUE}, id"
 
+#: SQL for the bucket from which a job needs a token to start, or an empty text. A flight that has begun needs none. It
+#: has the lines of Postgres, so that its index can be compared with the schema.
+BUCKET = "\nCASE\n    WHEN saga_open THEN ''\n    ELSE coalesce(rate_bucket, '')\nEND"
+
 #: The parameters of a verb that gets nothing but the ids of its jobs.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
 

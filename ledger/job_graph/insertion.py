@@ -13,6 +13,8 @@ import msgspec
 from sluice.jobs.keys.work_ids import parts_of
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, PlannedJob
+from sluice.jobs.model.pool import UNLIMITED
+from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.states import MAKE_READY, REQUEST, SKIP, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, move
@@ -46,6 +48,13 @@ def _json(words: object) -> str | None:
 
 # Otherwise a job that is only retried would lose its arguments.
 _KEPT = "job.overrides ? '{option}' AND NOT coalesce(given.overrides::jsonb ? '{option}', false)"
+
+
+def _limit(job: PlannedJob) -> int | None:
+    if job.pool is None:
+        return None
+    return job.policy.concurrency.limit if job.policy.concurrency else UNLIMITED
+
 
 #: All columns that a plan determines.
 TERMS = (
@@ -93,11 +102,14 @@ TERMS = (
         " AND starts_with(job.pool, job.app || ':') AND starts_with(given.pool, job.app || ':')"
         " THEN job.pool ELSE given.pool END",
     ),
+    Term("pool_limit", "int", _limit, "concurrency"),
     Term(
-        "pool_limit",
-        "int",
-        lambda job: job.policy.concurrency.limit if job.policy.concurrency and job.pool else None,
-        "concurrency",
+        "rate_bucket",
+        "text",
+        lambda job: job.rate and job.rate.bucket,
+        renewed="CASE WHEN given.kwargs IS NULL AND job.kwargs IS NOT NULL"
+        " AND starts_with(job.rate_bucket, job.app || ':') AND starts_with(given.rate_bucket, job.app || ':')"
+        " THEN job.rate_bucket ELSE given.rate_bucket END",
     ),
 )
 # Many jobs share the same terms, so these are sent once for all of them. JSON is sent as text.
@@ -181,16 +193,26 @@ WHERE job.id = given.id
 _WAITS = f"CASE WHEN job.state = '{State.WAITING}' THEN true END"
 _REJOIN = f"""
 WITH held AS MATERIALIZED (
-    SELECT job.id, {_RENEWED["pool"]} AS pool, {_RENEWED["pool_limit"]} AS pool_limit
+    SELECT job.id, {_RENEWED["pool"]} AS pool, {_RENEWED["pool_limit"]} AS pool_limit,
+           {_RENEWED["rate_bucket"]} AS rate_bucket
     FROM job JOIN (SELECT id, terms.* FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS asked (id, term)
                    JOIN {_TERMS_GIVEN} USING (term)) AS given USING (id)
-    WHERE {_WAITS} AND (job.pool, job.pool_limit) IS DISTINCT FROM ({_RENEWED["pool"]}, {_RENEWED["pool_limit"]})
+    WHERE {_WAITS} AND (job.pool, job.pool_limit, job.rate_bucket)
+        IS DISTINCT FROM ({_RENEWED["pool"]}, {_RENEWED["pool_limit"]}, {_RENEWED["rate_bucket"]})
     ORDER BY job.id FOR UPDATE OF job
 )
-UPDATE job SET pool = held.pool, pool_limit = held.pool_limit,
+UPDATE job SET pool = held.pool, pool_limit = held.pool_limit, rate_bucket = held.rate_bucket,
     waiting_for_slot = job.waiting_for_slot AND job.pool IS NOT DISTINCT FROM held.pool
 FROM held WHERE job.id = held.id AND {_WAITS}
 RETURNING job.id, job.pool
+"""
+# Only for apps that have no limit in the ledger yet (``ledger.limits.rate_limits``). The statement waits for no other
+# transaction if all of them have one.
+_STORE_LIMITS = """
+INSERT INTO rate_limit (app, apart_s, burst)
+SELECT * FROM unnest(%(apps)s::text[], %(apart_s)s::float8[], %(bursts)s::int[]) AS given (app, apart_s, burst)
+WHERE NOT EXISTS (SELECT 1 FROM rate_limit WHERE rate_limit.app = given.app)
+ORDER BY app ON CONFLICT (app) DO NOTHING
 """
 _SKIP_EXPECTED = move(SKIP, By.PLANNER, condition=f"job.state = '{State.EXPECTED}'")
 
@@ -236,7 +258,7 @@ def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> Non
 
 
 def rejoin(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> list[int]:
-    """Set the pool and limit of waiting jobs as in this plan; return the changed jobs.
+    """Set the pool, its limit and the token bucket of waiting jobs as in this plan; return the changed jobs.
 
     Changed jobs that waited for a slot of another pool must still be released.
     """
@@ -254,7 +276,7 @@ def skip(tx: Tx, jobs: list[int]) -> None:
 def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[str, list[object]]:
     """Return the distinct terms as columns, and for each job the number of its terms, from 1, and its start offset.
 
-    Large kwargs, to which jobs only refer, are stored first.
+    Large kwargs, to which jobs only refer, are stored first, and so are rate limits of apps that have none yet.
     """
     jobs = [*jobs]
     places: dict[tuple[object, ...], int] = {}
@@ -274,13 +296,21 @@ def _terms(tx: Tx, jobs: Iterable[PlannedJob], *, begin: bool = False) -> dict[s
             job.freshness_scope,
             job.output_table,
             job.pool,
+            job.rate,
         )
         if alike not in places:
             rows.append(_row(job, shared, begin=begin))
             places[alike] = len(rows)
         terms.append(places[alike])
     shared_kwargs.keep(tx, shared)
+    _store_limits(tx, {job.name.app: job.rate.limit for job in jobs if job.rate})
     return {"terms": terms, "offsets_s": [job.offset_s for job in jobs], **arrays(rows, *_SENT)}
+
+
+def _store_limits(tx: Tx, limits: Mapping[str, RateLimit]) -> None:
+    if limits:
+        rows = [(app, limit.apart_s, limit.burst) for app, limit in sorted(limits.items())]
+        tx.write(_STORE_LIMITS, **arrays(rows, "apps", "apart_s", "bursts"))
 
 
 def _row(job: PlannedJob, shared: dict[str, str], *, begin: bool) -> tuple[object, ...]:

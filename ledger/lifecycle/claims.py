@@ -45,6 +45,7 @@ from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move
 from sluice.ledger.job_graph import shared_kwargs
 from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.keyspaces.partitions import LEFT
+from sluice.ledger.limits import rate_limits
 from sluice.ledger.limits.app_pauses import IS_PAUSED
 
 #: SQL for the number above which claims and tasks are numbered, so that a restored ledger gives out no number again
@@ -62,8 +63,10 @@ claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, saga_open = job
 saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN %(saga)s THEN {_NEXT} END,
 attempt_timeout_at = CASE WHEN NOT (job.saga_open OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
 """
+# A later claim of a flight is no start.
+_BUCKET = "CASE WHEN NOT saga_open OR saga_first_claim = claim THEN rate_bucket END AS rate_bucket"
 _CLAIMED = f"""
-id, app, key, round, claim, work_ids, overrides, timeout_s, handle, {LEFT} AS partitions, flight, saga_open,
+{_BUCKET}, id, app, key, round, claim, work_ids, overrides, timeout_s, handle, {LEFT} AS partitions, flight, saga_open,
 CASE jsonb_typeof(kwargs) WHEN 'object' THEN kwargs END AS kwargs,
 CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{{}}' END AS kwargs_digest
 """
@@ -104,7 +107,8 @@ class ClaimedJob(Struct, frozen=True):
 
     ``handle`` was stored by an earlier claim (``ledger.external_work``). ``work_ids`` are in parts
     (``jobs.keys.work_ids``). ``partitions`` are the partitions that a step has yet to make. A job that is ``saga_open``
-    has a journal for this ``flight`` (``ledger.sagas.journals``), even if its app is no saga by now.
+    has a journal for this ``flight`` (``ledger.sagas.journals``), even if its app is no saga by now. The claim took a
+    token from its ``rate_bucket``.
     """
 
     id: int
@@ -121,6 +125,7 @@ class ClaimedJob(Struct, frozen=True):
     flight: int = 0
     saga_open: bool = False
     kwargs_digest: str | None = None
+    rate_bucket: str | None = None
 
     @property
     def name(self) -> JobName:
@@ -197,6 +202,7 @@ def _take(tx: Tx, sql: str, chosen: list[ReadyJob], terms: ClaimTerms) -> list[C
         return []
     turns = [(job.job, job.round) for job in chosen]
     claimed = tx.structs(ClaimedJob, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+    rate_limits.take(tx, [job.rate_bucket for job in claimed if job.rate_bucket])
     return _with_shared_kwargs(tx, claimed)
 
 

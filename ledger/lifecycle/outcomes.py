@@ -32,7 +32,7 @@ from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSP
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move, move_twice
 from sluice.ledger.job_graph.dependencies import add_to_outbox
-from sluice.ledger.job_graph.readiness import READY_COLUMNS, ReadyJob, move_out
+from sluice.ledger.job_graph.readiness import READY_COLUMNS, ReadyJob, make_ready, move_out
 from sluice.ledger.lifecycle.judgements import IS_PLAIN
 from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
 from sluice.ledger.limits.breakers import SUCCEEDED, reporting
@@ -57,13 +57,20 @@ _HAND_BACK = move(
     HAND_BACK,
     By.EXECUTOR,
     given=CLAIMS,
-    condition=f"{HELD} AND NOT job.paused",
+    condition=f"{HELD} AND NOT job.paused AND job.rate_bucket IS NULL",
     sets=f"dispatched_at = {NOW}, dispatch_attempts = 0",
     returning=READY_COLUMNS,
 )
-# Paused jobs wait. A job that was resumed between these two statements also waits for a moment, until the groomer finds
-# it due.
-_HAND_BACK_PAUSED = move(REQUEUE, By.EXECUTOR, given=CLAIMS, condition=HELD, note="'handed back, and paused'")
+# Paused jobs wait, and jobs with a rate limit wait for admission. A job that was resumed between these two statements
+# also waits for a moment, until the groomer finds it due.
+_HAND_BACK_TO_WAIT = move(
+    REQUEUE,
+    By.EXECUTOR,
+    given=CLAIMS,
+    condition=HELD,
+    note="'handed back, and ' ||"
+    " CASE WHEN rate_bucket IS NULL OR paused THEN 'paused' ELSE 'its app has a rate limit' END",
+)
 # A worker that has the version may start by then. Without the delay, other workers would claim the job over and over.
 _SET_ASIDE = move(
     REQUEUE,
@@ -152,12 +159,12 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     executed = move_out(
         tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED))
     )
-    ready, paused = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_STARTED))
+    ready, waiting = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_STARTED))
     others = _of(by_ending, Ending.VERSION_UNAVAILABLE)
     elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
     suspended, resumed = _suspend(tx, outcomes, _of(by_ending, Ending.SUSPENDED))
     requeued, ended = _time_out(tx, _of(by_ending, Ending.TIMED_OUT))
-    done = {*executed, *(job.job for job in ready), *paused, *elsewhere, *suspended, *requeued, *ended}
+    done = {*executed, *(job.job for job in ready), *waiting, *elsewhere, *suspended, *requeued, *ended}
     accepted = [right for right in outcomes if right.job in done]
     if accepted:
         tx.write(_CLOSE_ROUNDS, **parameters({right: outcomes[right] for right in accepted}))
@@ -179,13 +186,15 @@ def _columns(claims: list[Claim]) -> dict[str, list[object]]:
 
 
 def _hand_back(tx: Tx, claims: list[Claim]) -> tuple[list[ReadyJob], list[int]]:
-    """Return the jobs that other workers may run now, and the jobs that wait because they are paused."""
+    """Return the jobs that other workers may run now, and the jobs that wait because they are paused or because their
+    starts are limited. The caller admits the latter, as far as their limits allow."""
     if not claims:
         return [], []
     ready = [ReadyJob(*row) for row in tx.rows(_HAND_BACK, **_columns(claims))]
     if len(ready) == len(claims):
         return ready, []
-    return ready, move_out(tx, _HAND_BACK_PAUSED, **_columns(claims))
+    waiting = move_out(tx, _HAND_BACK_TO_WAIT, **_columns(claims))
+    return ready + make_ready(tx, By.EXECUTOR, waiting), waiting
 
 
 def _suspend(

@@ -124,7 +124,8 @@ FROM (SELECT DISTINCT pool FROM coming WHERE pool IS NOT NULL) named
 """
 _SOON = f"""
 WITH coming AS MATERIALIZED (
-    SELECT job.id, job.app, job.pool, job.pool_limit, job.priority, job.effective_deadline, job.not_before,
+    SELECT job.id, job.app, job.pool, job.pool_limit, job.rate_bucket, job.priority, job.effective_deadline,
+        job.not_before,
         job.created_at,
            named.opens, named.cut
     FROM (SELECT id, cut, true AS opens FROM ({_TIMED}) timed UNION ALL SELECT id, cut, opens FROM ({_OPENING}) opening
@@ -134,7 +135,8 @@ WITH coming AS MATERIALIZED (
       AND NOT {IS_PAUSED}
       AND coalesce(job.not_before <= {_WITHIN}, true)
 ), free AS MATERIALIZED ({_FREE}), lined_up AS (
-    SELECT app, cut, pool, pool_limit - before AS room,
+    SELECT app, cut, pool, least(pool_limit, CASE WHEN rate_bucket IS NOT NULL THEN (
+               SELECT burst FROM rate_limit WHERE rate_limit.app = coming.app) END) - before AS room,
            row_number() OVER (PARTITION BY pool ORDER BY {IN_TURN}) AS place
     FROM coming LEFT JOIN free USING (pool) WHERE opens
 )

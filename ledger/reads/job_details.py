@@ -29,7 +29,7 @@ SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, unb
            work_ids,
        paused, next_poll_at, poll_interval_s, external_status, output_table, needs_collection, archived_at,
            pruned_at, pool,
-       pool_limit, waiting_for_slot, saga_open, abort_reason,
+       pool_limit, rate_bucket, waiting_for_slot, saga_open, abort_reason,
        (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
         WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,
        (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
@@ -140,6 +140,7 @@ class JobRow(Struct, frozen=True):
     pruned_at: datetime | None = None
     pool: str | None = None
     pool_limit: int | None = None
+    rate_bucket: str | None = None
     waiting_for_slot: bool = False
     saga_open: bool = False
     abort_reason: str | None = None

@@ -22,7 +22,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN, NOW
 from sluice.ledger.limits.app_pauses import AppPause, pause_of
 from sluice.ledger.reads import fleet, job_details, requesters, saga_details
-from sluice.ledger.reads.pool_queue import SlotWait, slot_wait
+from sluice.ledger.reads.pool_queue import RateWait, SlotWait, rate_wait, slot_wait
 from sluice.ledger.reads.saga_details import FlightRecord
 
 #: Maximum number of an alternative's parents, and of jobs upstream, that are read.
@@ -264,8 +264,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     app, and ``ahead`` is the number of more urgent jobs. ``child`` is a job that needs it; ``to_land``: it stands for a
     partition of an external table. ``note`` is the note of its last transition. ``root`` describes the job, possibly
     far upstream, that it waits for in the end. ``pieces`` run in its place. ``slot_wait`` describes its wait for a slot
-    of its pool. ``flight`` is set for a saga that has begun and not ended. ``app_pause`` keeps the jobs of its app from
-    starting.
+    of its pool, and ``rate_wait`` its wait for a token of its rate limit. ``flight`` is set for a saga that has begun
+    and not ended. ``app_pause`` keeps the jobs of its app from starting.
     """
 
     now: datetime
@@ -288,6 +288,7 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     root: "Obstacles | None" = None
     pieces: Pieces = Pieces()
     slot_wait: SlotWait | None = None
+    rate_wait: RateWait | None = None
     flight: FlightRecord | None = None
     app_pause: AppPause | None = None
 
@@ -335,7 +336,14 @@ def _with_parents(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacle
         paused_by=requesters.paused_by(tx, job.id) if job.is_held_back else [],
         root=_alone(tx, first_cause, found) if first_cause else None,
         slot_wait=slot_wait(tx, job.id, job.pool) if job.waiting_for_slot and job.pool else None,
+        rate_wait=_rate_wait(tx, job),
     )
+
+
+def _rate_wait(tx: Tx, job: job_details.JobRow) -> RateWait | None:
+    if not job.waiting_for_slot or job.rate_bucket is None or job.saga_open:
+        return None
+    return rate_wait(tx, job.id, job.rate_bucket)
 
 
 def _with_pieces(tx: Tx, job: job_details.JobRow, found: Obstacles) -> Obstacles:

@@ -1,4 +1,4 @@
-"""Pools: the jobs that have slots, and the jobs that wait for one."""
+"""Pools and rate limits: the jobs that have slots, and the jobs that wait for a slot or a token."""
 
 from datetime import datetime
 
@@ -8,6 +8,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.states import DISPATCHED, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import IN_TURN
+from sluice.ledger.limits.rate_limits import app_of, next_at, tokens
 
 #: Maximum number of waiting jobs, and of taken slots, that are counted.
 COUNTED_MAX = 1000
@@ -31,6 +32,14 @@ _HOLDERS = f"""
 SELECT job.app, job.key, job.state, job.changed_at AS since, worker.host, worker.pid
 FROM job LEFT JOIN worker ON worker.id = job.worker
 WHERE job.pool = %(pool)s AND job.state IN ({_DISPATCHED}) ORDER BY job.changed_at, job.id LIMIT %(limit)s
+"""
+# No row if the app has no rate limit any more.
+_RATE = f"""
+SELECT limited.apart_s, limited.burst, {tokens("%(bucket)s::text")} AS tokens, {next_at("%(bucket)s::text")} AS next_at,
+       (SELECT count(*) FROM (
+            SELECT 1 FROM job WHERE waiting_for_slot AND NOT saga_open AND job.rate_bucket = %(bucket)s
+              AND ({IN_TURN}) < (SELECT {IN_TURN} FROM job WHERE job.id = %(job)s) LIMIT %(limit)s) before) AS ahead
+FROM rate_limit AS limited WHERE limited.app = {app_of("%(bucket)s::text")}
 """
 # Steps from pool to pool along the index ``job_slot_queue``, however many jobs wait.
 _POOLS = """
@@ -100,6 +109,22 @@ def slot_wait(tx: Tx, job: int, pool: str) -> SlotWait:
         taken=tx.column(_TAKEN, pool=pool, limit=COUNTED_MAX + 1)[0],
         holders=tx.structs(Holder, _HOLDERS, pool=pool, limit=TOLD_MAX),
     )
+
+
+class RateWait(Struct, frozen=True, kw_only=True):
+    """Wait of one job for a token of its rate limit: the terms of the limit, the number of ``tokens`` left, the time
+    from which one is left, and the number of jobs ``ahead``. The time is None if ready jobs have reserved all tokens.
+    """
+
+    apart_s: float
+    burst: int
+    tokens: int
+    next_at: datetime | None
+    ahead: int
+
+
+def rate_wait(tx: Tx, job: int, bucket: str) -> RateWait | None:
+    return next(iter(tx.structs(RateWait, _RATE, job=job, bucket=bucket, limit=COUNTED_MAX + 1)), None)
 
 
 class Slot(Holder, frozen=True):

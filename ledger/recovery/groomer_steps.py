@@ -179,6 +179,7 @@ class Chore(StrEnum):
     ANNOUNCE_EXECUTED = "announce_executed"
     POLL = "poll"
     EVALUATE_BREAKERS = "evaluate_breakers"
+    UPDATE_RATE_LIMITS = "update_rate_limits"
     SETTLE = "settle"
     FORGET_ATTEMPTS = "forget_attempts"
 
@@ -201,10 +202,15 @@ _SIGNS = {
     Chore.SETTLE: UNWATCHED,
     Chore.FORGET_ATTEMPTS: SETTLED,
 }
-_IS_DUE = "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
-# The groomer has the definitions. A breaker may differ there from the ledger, so every breaker makes the chore due.
+_HAS_RATE_LIMITS = "SELECT 1 FROM rate_limit"
+_IS_DUE = (
+    "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values()) + f", EXISTS ({_HAS_RATE_LIMITS})"
+)
+# The groomer has the definitions. A breaker or rate limit may differ there from the ledger, so each of them makes the
+# chore due.
 _LOOKED_FOR = _SIGNS | {
-    Chore.EVALUATE_BREAKERS: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event"
+    Chore.EVALUATE_BREAKERS: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event",
+    Chore.UPDATE_RATE_LIMITS: f"{_HAS_RATE_LIMITS} UNION ALL SELECT 1 FROM rate_start",
 }
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
 
@@ -216,9 +222,16 @@ class TakenBack(NamedTuple):
     ended: list[int]
 
 
-def is_due(tx: Tx) -> bool:
-    """Return whether anything is due that is worth a tick."""
-    return bool(tx.column(_IS_DUE, limit=1, before=None)[0])
+class DueWork(NamedTuple):
+    """Whether anything is due that is worth a tick, and whether an app has a rate limit (``rate_limits.next_s``)."""
+
+    is_due: bool
+    has_rate_limits: bool
+
+
+def look(tx: Tx) -> DueWork:
+    """Return in a single statement whether anything is due."""
+    return DueWork(*tx.rows(_IS_DUE, limit=1, before=None)[0])
 
 
 def due(tx: Tx) -> set[Chore]:

@@ -8,6 +8,7 @@
 - Breakers of apps (``breaker``), and the ended rounds that they have not counted yet (``breaker_event``).
 - ``app_pause``: paused apps. No worker begins their jobs.
 - ``retry_budget``: the remaining retry budgets of apps.
+- ``rate_limit``: the rate limits of apps; ``rate_start``: the starts that still count against them.
 - ``task_sequence``: the numbers that tasks without a key of their own have received.
 - ``installation``: the identity of the installation to which the ledger belongs.
 """
@@ -224,6 +225,26 @@ retry_budget = Table(
         nullable=False,
         comment="time at which it is full if no retry takes from it",
     ),
+)
+
+
+rate_limit = Table(
+    "rate_limit",
+    metadata,
+    Column("app", Text, primary_key=True),
+    Column("apart_s", Double, nullable=False, comment="seconds in which a token is refilled"),
+    Column("burst", Integer, nullable=False, comment="number of tokens of a full bucket"),
+)
+
+
+rate_start = Table(
+    "rate_start",
+    metadata,
+    Column("bucket", Text, primary_key=True),
+    Column("id", BigInteger, Identity(), primary_key=True, comment="0 if it stands for several starts"),
+    Column("at", DateTime(timezone=True), nullable=False, comment="time of the last of these starts"),
+    Column("tokens", Double, nullable=False, comment="number of tokens that were missing at that time"),
+    Index("rate_start_at", "at"),
 )
 
 

@@ -35,7 +35,7 @@ from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import DISPATCHED, RERUNNABLE, SAGA_OPEN, TERMINAL, VERBS, State, sql_list
-from sluice.ledger.database.transitions import one_of
+from sluice.ledger.database.transitions import BUCKET, one_of
 
 metadata = MetaData()
 
@@ -156,7 +156,11 @@ job = Table(
     _moment("archived_at", comment="time of the archiving; the outcome stays in state"),
     Column("pool", Text, comment="pool that limits the number of ready and running jobs; null if none"),
     Column("pool_limit", Integer, comment="limit of the pool when the job was planned"),
-    _flag("waiting_for_slot", "the job may run, and waits for a slot of its pool"),
+    Column("rate_bucket", Text, comment="token bucket that limits the starts of the job; null if none"),
+    _flag(
+        "waiting_for_slot",
+        "the job may run, and waits for admission to its pool: a slot, and a token of its bucket",
+    ),
     _moment("attempt_timeout_at"),
     _moment("dispatched_at"),
     Column("dispatch_attempts", SmallInteger, nullable=False, server_default="0"),
@@ -193,6 +197,7 @@ job = Table(
         f"archived_at IS NULL OR needs_collection AND state IN ({_COLLECTED})", name="job_archived"
     ),
     CheckConstraint("(pool IS NULL) = (pool_limit IS NULL) AND pool_limit > 0", name="job_pool"),
+    CheckConstraint("rate_bucket IS NULL OR pool IS NOT NULL", name="job_rate_bucket"),
     CheckConstraint(
         f"NOT waiting_for_slot OR state = '{State.WAITING}' AND unblocked AND NOT paused AND pool IS NOT NULL",
         name="job_waiting_for_slot",
@@ -226,11 +231,21 @@ job = Table(
         "job_slot_queue",
         "pool",
         "pool_limit",
+        text(f"({BUCKET})"),
         text("(-priority)"),
         text("coalesce(effective_deadline, 'infinity')"),
         text("coalesce(not_before, created_at)"),
         "id",
         postgresql_where=text("waiting_for_slot"),
+    ),
+    # Jobs that wait for a token or have one reserved.
+    Index(
+        "job_rate",
+        "rate_bucket",
+        "state",
+        postgresql_where=text(
+            f"rate_bucket IS NOT NULL AND NOT saga_open AND (waiting_for_slot OR state = '{State.READY}')"
+        ),
     ),
     Index("job_next_poll", "next_poll_at", postgresql_where=text("next_poll_at IS NOT NULL")),
     Index(

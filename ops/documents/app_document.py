@@ -16,6 +16,7 @@ from sluice.jobs.model.program import Program
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.programs.source import masked_source
 from sluice.jobs.sagas.spec import Saga
@@ -106,6 +107,7 @@ class AppDocument(Document, frozen=True, kw_only=True):
     policy: Mapping[str, JSON]
     breaker: Breaker | None
     retry_budget: RetryBudget | None
+    rate_limit: RateLimit | None
     runs: str | None
     program: Mapping[str, str] | None
     saga: SagaOptions | None

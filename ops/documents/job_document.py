@@ -10,6 +10,7 @@ from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.partitions import span_text
 from sluice.jobs.keys.work_ids import WorkId, ids_of
 from sluice.jobs.model.history import Entry, Round, Transition, log_of, record_of
+from sluice.jobs.model.pool import UNLIMITED
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
@@ -84,6 +85,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     paused: bool
     pool: str | None
     pool_limit: int | None
+    rate_bucket: str | None
     waiting_for_slot: bool
     round: int
     claim: int
@@ -126,7 +128,7 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
     return JobDocument.of(
         job,
         paused=job.is_held_back,
-        pool=job.pool and masked(job.pool),
+        **_limits(job),
         uncollected=job.is_uncollected,
         result=result(found),
         result_blob=found.result_blob,
@@ -149,6 +151,16 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         bisected_from=_related([found.bisected_from])[0] if found.bisected_from else None,
         halves=_related(found.halves),
     )
+
+
+def _limits(job: JobRow) -> dict[str, JSON]:
+    """Return the pool and the rate limit of the job. A pool without a limit is only where it waits for the latter."""
+    has_slots = job.pool is not None and job.pool_limit != UNLIMITED
+    return {
+        "pool": masked(job.pool) if job.pool and has_slots else None,
+        "pool_limit": job.pool_limit if has_slots else None,
+        "rate_bucket": job.rate_bucket and masked(job.rate_bucket),
+    }
 
 
 def done(found: Dossier, calendar: Calendar) -> list[str]:

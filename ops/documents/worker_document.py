@@ -5,6 +5,7 @@ from datetime import datetime
 
 from msgspec.structs import asdict
 
+from sluice.jobs.model.pool import UNLIMITED
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked
 from sluice.ledger.database.connection import Tx
@@ -23,8 +24,8 @@ class SlotDocument(Document, frozen=True, kw_only=True):
 
 class PoolDocument(Document, frozen=True, kw_only=True):
     pool: str
-    pool_limit: int
-    pool_limit_min: int
+    pool_limit: int | None
+    pool_limit_min: int | None
     waiting_for_slot: int
     taken: int
     slots: Sequence[SlotDocument]
@@ -52,8 +53,8 @@ def as_document(worker: fleet.WorkerRow, pools: Pools) -> WorkerDocument:
 def _of_pool(pool: PoolWaits, pools: Pools) -> PoolDocument:
     return PoolDocument(
         pool=masked(pool.pool),
-        pool_limit=pool.limit_max,
-        pool_limit_min=pool.limit_min,
+        pool_limit=None if pool.limit_max == UNLIMITED else pool.limit_max,
+        pool_limit_min=None if pool.limit_min == UNLIMITED else pool.limit_min,
         waiting_for_slot=pool.behind,
         taken=pool.taken,
         slots=[SlotDocument.of(slot, worker=host_of(slot)) for slot in slots_of(pool, pools)],

@@ -10,9 +10,11 @@ lease is known.
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from sluice.actors.scheduler.leader import ADMIT_S_MIN
 from sluice.broker.messages import Look, Tick
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.limits import rate_limits
 from sluice.ledger.recovery import groomer_steps
 from sluice.ledger.recovery.groomer_steps import Chore
 from sluice.ops.simulation.installation import SimulatedInstallation
@@ -66,8 +68,15 @@ class Upkeep:
         """Note that a transaction has written, so that more may happen soon."""
         self._installation.ledger.has_written = False
         self._asked_until = None
-        soon = self._agenda.now + TICK
+        soon = self._agenda.now + min(TICK, self._token_in())
         self._tick_at = min(self._tick_at, soon) if self._tick_at else soon
+
+    def _token_in(self) -> timedelta:
+        """Return the time after which a waiting job finds a token of its rate limit. The leader looks for it then."""
+        if not any(app.rate_limit for app in self._installation.catalogue.values()):
+            return TICK
+        _, seconds = self._ledger.transact(rate_limits.next_s)
+        return TICK if seconds is None else timedelta(seconds=max(seconds, ADMIT_S_MIN))
 
     def _next_tick(self, until: datetime) -> datetime | None:
         """Return the time of the next tick, if it is known up to ``until``."""
@@ -120,4 +129,4 @@ class Upkeep:
 
 
 def _due(tx: Tx) -> bool:
-    return bool(groomer_steps.due(tx) - {Chore.TAKE_LOST}) or schedules.any_due(tx)
+    return bool(groomer_steps.due(tx) - {Chore.TAKE_LOST, Chore.UPDATE_RATE_LIMITS}) or schedules.any_due(tx)

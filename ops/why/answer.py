@@ -26,6 +26,7 @@ class WaitsFor(Struct, frozen=True, kw_only=True, omit_defaults=True):
         worker      a worker that serves the queue
         slot        a thread of such a worker, which is busy
         pool        a job that holds a slot of the pool
+        rate        a token of its rate limit
         queue       the jobs before it
         lease       the groomer, which takes the job back after its lease has ended
         planner     the planner

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
-from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.jobs.model.submission import JSON
 from sluice.planner.bubble_up.walk import Walk, terms_of
 from sluice.planner.keyspaces.choose import keyspace_of
@@ -68,6 +68,7 @@ def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
         overrides=overrides,
         kwargs=push.kwargs,
         pool=pool_of(app, policy, name.key, push.kwargs),
+        rate=rate_of(app, name.key, push.kwargs),
     )
     parents = (need.parent for gate in gates for need in gate.needs)
     return (child, *(PlannedJob(name=parent, standing=EntryState.EXPECTED) for parent in parents))

@@ -25,7 +25,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import DEAD_FOR, MET, Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RequestReason, RerunRequest
-from sluice.jobs.model.pool import pool_of, require_names
+from sluice.jobs.model.pool import pool_of, rate_of, require_names
 from sluice.jobs.model.request_limits import large_policy
 from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.policy.policy import Policy
@@ -323,6 +323,7 @@ class Walk:
         digest: str | None = None,
     ) -> None:
         overrides, policy = self._terms_of(name.app)
+        app = self._catalogue.app(name.app)
         self._planned[name] = PlannedJob(
             name=name,
             standing=standing,
@@ -332,7 +333,8 @@ class Walk:
             offset_s=policy.start_offset_s(name, str(self.number)),
             overrides=overrides,
             kwargs=self.submission.kwargs,
-            pool=pool_of(self._catalogue.app(name.app), policy, name.key, self.submission.kwargs),
+            pool=pool_of(app, policy, name.key, self.submission.kwargs),
+            rate=rate_of(app, name.key, self.submission.kwargs),
         )
 
     def _terms_of(self, app: str) -> JobTerms:

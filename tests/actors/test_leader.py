@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.errors import DeadlockDetected
 
-from sluice.actors.scheduler.leader import CALM_PERIODS, Ticker
-from sluice.broker.messages import Look, Message, Tick
+from sluice.actors.scheduler.leader import ADMIT_S, CALM_PERIODS, Ticker
+from sluice.broker.messages import Execute, Look, Message, Tick
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.breaker import Breaker
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.limits import breakers
+from sluice.ledger.limits import breakers, rate_limits
 from sluice.ledger.recovery import leases
 from sluice.ledger.retention import removal
 from sluice.scheduler.tick_clock import Ticks
@@ -63,6 +63,20 @@ class Leader:
 
     def periods(self, number: int) -> list[list[Message]]:
         return [self._period() for _ in range(number)]
+
+    @property
+    def rests_s(self) -> float | None:
+        return self._ticker._admit_s
+
+    def admit(self) -> list[Message]:
+        self._sent.clear()
+        self._ticker.admit()
+        return [*self._sent]
+
+    def round_trips(self) -> int:
+        before = self._world.ledger.round_trips()
+        self.periods(1)
+        return self._world.ledger.round_trips() - before
 
     def _period(self) -> list[Message]:
         self._sent.clear()
@@ -125,6 +139,43 @@ def test_a_breaker_needs_ticks_only_for_uncounted_rounds_or_a_trial(
 
 
 _FAILED = "INSERT INTO breaker_event (app, failed, succeeded) VALUES ('a', 1, 0)"
+
+
+def test_a_leader_admits_jobs_when_their_rate_limits_have_tokens_and_rests_until_then(world: World) -> None:
+    leader = Leader(world)
+    world.apps("a", rate_limit="5/s")
+    leader.periods(1)
+    assert leader.rests_s is None, "no job waits"
+    world.submit("a", None, keys=[*"123"])
+    leader.periods(1)
+    assert leader.rests_s == ADMIT_S, "the ready job has the only token"
+    world.take("a")
+    assert leader.admit() == []
+    assert leader.rests_s == pytest.approx(0.2)
+    world.now += timedelta(seconds=0.2)
+    (message,) = leader.admit()
+    assert isinstance(message, Execute)
+    assert world.ready() == {"a/2"}
+    assert leader.rests_s == ADMIT_S
+    for key in "23":
+        world.now += timedelta(seconds=1)
+        world.beat(world.worker)
+        leader.admit()
+        world.take(f"a/{key}")
+    leader.admit()
+    assert leader.rests_s is None
+
+
+def test_without_rate_limits_a_period_has_no_further_statement(world: World) -> None:
+    leader = Leader(world)
+    world.apps("a")
+    world.submit("a")
+    leader.periods(20)
+    plain = leader.round_trips()
+    world.ledger.transact(lambda tx: tx.write("INSERT INTO rate_limit VALUES ('a', 0.2, 1)"))
+    assert leader.round_trips() > plain
+    world.ledger.transact(lambda tx: rate_limits.update(tx, "a", None))
+    assert leader.round_trips() == plain
 
 
 def test_the_groomer_gets_ticks_when_a_retention_sweep_is_due(world: World) -> None:

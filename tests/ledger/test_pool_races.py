@@ -181,7 +181,7 @@ def test_without_the_advisory_locks_two_plans_take_the_last_slot(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Show that the races can fail."""
-    monkeypatch.setattr(pools, "_TAKE_TURNS", "SELECT 1 WHERE %(pools)s::text[] IS NOT NULL")
+    monkeypatch.setattr(pools, "_TAKE_TURNS", "SELECT '{}'::text[], 1 WHERE %(pools)s::text[] IS NOT NULL")
     with pytest.raises(AssertionError, match="3 of 2"):
         _meet(embedded_url, _two_plans_for_the_last_slot, swapped=False)
 

@@ -169,3 +169,58 @@ def test_pools_are_listed_without_reading_all_jobs(world: World) -> None:
     assert [(each.pool, each.behind, each.taken) for each in found.told] == [
         (f"pool p{number}", 999 if number else 1000, 3) for number in range(4)
     ]
+
+
+LIMITED = {"rate_limit": {"limit": "1/10s", "burst": 2}}
+
+
+def test_why_names_the_rate_limit_and_the_time_of_the_start(site: Site) -> None:
+    site.define({"a": WORDS | LIMITED})
+    for key in "1234":
+        site.world.submit("a", key)
+    assert site.why("a/4")["because"] == (
+        "a/4 may run, but the rate limit of a is reached: one of its jobs starts every 10 s, and 1 job is before it"
+    )
+    assert site.why("a/3")["waits_for"] == [
+        {
+            "kind": "rate",
+            "what": "workers to claim the jobs that are ready, which have all starts reserved",
+        }
+    ]
+    for key in "12":
+        assert site.world.claim(f"a/{key}") is not None
+    waits = [site.why(f"a/{key}")["waits_for"][0] for key in "34"]
+    assert [each["kind"] for each in waits] == ["rate", "rate"]
+    assert re.fullmatch(r"the rate limit of a, not before \S+ \S+ UTC, in \d(\.\d)? s", waits[0]["what"])
+    assert re.fullmatch(r"the rate limit of a, not before \S+ \S+ UTC, in 1\d(\.\d)? s", waits[1]["what"])
+    (remedy,) = [each for each in site.why("a/4")["remedies"] if "priority" in each["command"]]
+    assert remedy["command"] == "sluice submit --priority 1 a 4"
+    site.world.ledger.transact(lambda tx: tx.write("UPDATE rate_start SET at = at - interval '20s'"))
+    assert site.why("a/3")["because"] == "a/3 may run, and the rate limit of a lets it start"
+
+
+def test_why_names_the_full_pool_first_if_there_is_also_a_rate_limit(site: Site) -> None:
+    site.define({"a": WORDS | POOL | LIMITED})
+    for key in "123":
+        site.world.submit("a", key)
+    assert "pool warehouse is full" in site.why("a/3")["because"]
+
+
+def test_show_and_workers_name_the_rate_limit(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    site.define({"a": WORDS | LIMITED})
+    for key in "123":
+        site.world.submit("a", key)
+    shown = site.says("show", "a", "3")
+    assert (shown["pool"], shown["pool_limit"], shown["rate_bucket"]) == (None, None, "a")
+    assert main(["show", "a", "3"]) == 0
+    assert "the rate limit of a, waiting for its turn" in capfd.readouterr().out
+    assert main(["workers"]) == 0
+    assert "any, its starts are limited" in capfd.readouterr().out
+    assert site.says("apps", "show", "a")["rate_limit"] == {
+        "starts": 1,
+        "per_s": 10.0,
+        "burst": 2,
+        "key": None,
+    }
+    assert main(["apps", "show", "a"]) == 0
+    assert "rate limit: 1 starts in each 10 s, 2 at once" in capfd.readouterr().out

@@ -33,7 +33,7 @@ from tests.simulation.faults import drawn
 from tests.simulation.journals import misplaced, off_course
 from tests.simulation.overdue_work import neglected
 from tests.simulation.pauses import begun, held_back
-from tests.simulation.pools import crowded, waiting_in_vain
+from tests.simulation.pools import crowded, overdrawn, waiting_in_vain
 from tests.simulation.world import CALM_S, PATIENCE_S, RESUMED_S, STILL_S, World
 from tests.world import catalogue_of
 
@@ -183,6 +183,7 @@ class _Watched:
             *map(str, breaches(tx)),
             *(f"at once: {pair}" for pair in twice_at_once(tx)),
             *(f"more than may be at once: {pool}" for pool in (crowded(tx) if has_pools else ())),
+            *(f"more than may start: {bucket}" for bucket in (overdrawn(tx) if has_pools else ())),
             *(misplaced(tx) if has_steps else ()),
             *self._world.air.landed(tx, since),
             *self._world.trips.look(tx),

@@ -20,6 +20,7 @@ from sluice.jobs.catalogue.fields.policy_options import (
     read_policy,
     read_retry_budget,
 )
+from sluice.jobs.catalogue.fields.rate_limit_option import read_rate_limit
 from sluice.jobs.catalogue.fields.signature_options import with_signature
 from sluice.jobs.catalogue.fields.work_options import WORK_WORDS, default_policy, read_work
 from sluice.jobs.catalogue.sources.functions import find_function
@@ -31,7 +32,7 @@ from sluice.jobs.model.queues import CONTROL
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
 WORDS = (
     *(*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS),
-    *("compensate", "breaker", "retry_budget", *POLICY_WORDS, *NOTES),
+    *("compensate", "breaker", "retry_budget", "rate_limit", *POLICY_WORDS, *NOTES),
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -51,13 +52,15 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     policy = default_policy(words, entry).overridden(read_policy(words, at.add))
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
+    rate_limit = read_rate_limit(words, at)
     template = None
     if chunking or partitioning:
         template = any_key(delimiter)
     elif isinstance(entry.words, Mapping):
         template = _template(words, default_job_id, delimiter, at)
     if template:
-        check_key(policy.concurrency, () if chunking or partitioning else template.names, at)
+        for option, limit in {"concurrency": policy.concurrency, "rate_limit": rate_limit}.items():
+            check_key(option, limit, () if chunking or partitioning else template.names, at)
     work = read_work(words, entry, _placeholders(chunking, partitioning, template), at)
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(
@@ -76,6 +79,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         compensate=read_compensate(words, at),
         breaker=read_breaker(words, at, unbounded=work.unbounded),
         retry_budget=read_retry_budget(words, at, unbounded=work.unbounded),
+        rate_limit=rate_limit,
         chunking=chunking,
         partitioning=partitioning,
         readings=read_readings(words, partitioning.calendar, at) if partitioning else (),

@@ -20,6 +20,7 @@ from sluice.jobs.model.program import Program
 from sluice.jobs.model.spark import Spark
 from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.sagas.spec import Saga
 
@@ -153,6 +154,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     compensate: str | None = None
     breaker: Breaker | None = None
     retry_budget: RetryBudget | None = None
+    rate_limit: RateLimit | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

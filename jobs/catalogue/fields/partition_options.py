@@ -138,7 +138,7 @@ def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
         wrong.append("on_failure: bisect splits work IDs, and an app with partitions has none")
     if "debug" in words:
         wrong.append("debug: it makes steps fail, and only a saga has steps")
-    check_key(fields.get("concurrency"), (), at)
+    check_key("concurrency", fields.get("concurrency"), (), at)
     for fault in wrong:
         at.add(fault)
     return {} if wrong else dict(read_fields(_AS_SUBMITTED, words, at.add))

@@ -4,7 +4,7 @@
 options have a form of their own:
 
 - ``breaker`` and ``retry_budget`` of an app. A submission cannot set them, because they affect all submissions that
-  request the app's jobs.
+  request the app's jobs. The same holds for ``rate_limit`` (``rate_limit_option``).
 - ``concurrency``: the number of jobs that may run at the same time, and the pool in which they are counted.
 - ``debug``: steps at which a flight must fail, so that its author can test the consequences.
 - ``max_lag``, in all places: how long ago a parent may have succeeded when a child is about to run (``read_lag_s``).
@@ -23,6 +23,7 @@ from sluice.jobs.model.pool import say_unknown, unknown_names
 from sluice.jobs.model.request_limits import large_policy
 from sluice.jobs.policy.breaker import PAUSE_S, PAUSE_S_MAX, Breaker
 from sluice.jobs.policy.concurrency import Concurrency
+from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.policy.retry_delay import RETRY_FIELDS, RetryRule
@@ -157,11 +158,13 @@ def read_concurrency(value: object) -> Concurrency:
     return Concurrency(**fields)
 
 
-def check_key(concurrency: Concurrency | None, identifiers: tuple[str, ...], at: At) -> None:
-    """Add a fault if the key has placeholders that no job of the app has."""
-    key = concurrency.key if concurrency else None
+def check_key(
+    option: str, limit: Concurrency | RateLimit | None, identifiers: tuple[str, ...], at: At
+) -> None:
+    """Add a fault if the key of the option has placeholders that no job of the app has."""
+    key = limit.key if limit else None
     if key is not None and (missing := unknown_names(key, identifiers)):
-        at.add(f"concurrency: {say_unknown(missing, identifiers)}")
+        at.add(f"{option}: {say_unknown(missing, identifiers)}")
 
 
 def check_pools(drafts: Iterable[Draft]) -> None:
@@ -185,7 +188,8 @@ def _limit(value: object) -> int:
     return value
 
 
-def _key(value: object) -> str:
+def read_key(value: object) -> str:
+    """Return the key of a limit. Raises ValueError if it has no placeholder."""
     if not isinstance(value, str) or not names(value):
         raise ValueError(f"{value!r} is not a text with a value in braces, such as {{client_id}}")
     return value
@@ -200,7 +204,7 @@ def _pool(value: object) -> str:
     return value
 
 
-_CONCURRENCY_OPTIONS: Words = {"key": ("key", _key), "pool": ("pool", _pool), "limit": ("limit", _limit)}
+_CONCURRENCY_OPTIONS: Words = {"key": ("key", read_key), "pool": ("pool", _pool), "limit": ("limit", _limit)}
 
 
 _DEBUG_FORM = '{"fail_at": {"1": "fatal"}}'
@@ -528,7 +532,7 @@ POLICY_WORDS: Words = {
 #: Options with any content. They are for people and their tools, and have no effect in Sluice.
 NOTES = ("owner", "description", "tags", "resources")
 #: Options that set the number of tries, durations and times. They do not change the effect of an app.
-METADATA_WORDS = frozenset({*POLICY_WORDS, *NOTES, "breaker", "retry_budget"}).difference(
+METADATA_WORDS = frozenset({*POLICY_WORDS, *NOTES, "breaker", "retry_budget", "rate_limit"}).difference(
     ("fail_on", "env", "env_from_os", "cwd")
 )
 

@@ -207,6 +207,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[AppIdentifier, KnownK
         compensate=draft.compensate,
         breaker=draft.breaker,
         retry_budget=draft.retry_budget,
+        rate_limit=draft.rate_limit,
     )
 
 

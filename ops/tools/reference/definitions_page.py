@@ -13,6 +13,7 @@ from sluice.jobs.api.options import (
     Moment,
     NoteOptions,
     PolicyOptions,
+    RateLimitOptions,
     RetryBudgetOptions,
     RetryOptions,
     SagaAppOptions,
@@ -40,6 +41,7 @@ _MAPPINGS: Sequence[tuple[str, type]] = (
     ("concurrency", ConcurrencyOptions),
     ("breaker", BreakerOptions),
     ("retry_budget", RetryBudgetOptions),
+    ("rate_limit", RateLimitOptions),
     ("limits", LimitOptions),
 )
 

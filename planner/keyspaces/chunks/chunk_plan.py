@@ -29,7 +29,7 @@ from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.freshness import Age, UnfinishedWork, is_fresh
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason
-from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.states import State
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, require_fit, terms_of
@@ -289,6 +289,7 @@ def _jobs(
             work_ids=tuple(shared.ids[slice(*cut)]),
             freshness_scope=node.freshness_scope,
             pool=pool_of(node.app, policy, name.key, node.kwargs),
+            rate=rate_of(node.app, name.key, node.kwargs),
         )
 
 

@@ -21,7 +21,7 @@ from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.partition_state import KnownExtent
 from sluice.jobs.model.plan import EntryState, PlannedJob
-from sluice.jobs.model.pool import pool_of
+from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.policy import Policy
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, mode_of, require_fit, terms_of
@@ -112,6 +112,7 @@ class Layout:
             kwargs=self._submission.kwargs,
             output_table=table,
             pool=pool_of(app, terms.policy, name.key, self._submission.kwargs),
+            rate=rate_of(app, name.key, self._submission.kwargs),
         )
 
     def gates(self, app: App, step: Span) -> tuple[Gate, ...]:

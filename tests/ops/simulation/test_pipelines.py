@@ -387,3 +387,16 @@ def test_transactions_of_jobs_and_steps_are_real(pipeline: Pipelines, tmp_path: 
             numbers = connection.execute(sql.SQL("SELECT number FROM {}").format(table)).fetchall()
             assert sorted(numbers) == [(number,) for number in range(5)]
             connection.execute(sql.SQL("DROP TABLE {}").format(table))
+
+
+@pytest.mark.parametrize(("limit", "apart_s"), [("5/s", 0.2), ("2/m", 30.0)])
+def test_jobs_start_at_their_rate_in_virtual_time(
+    pipeline: Pipelines, source: Any, limit: str, apart_s: float
+) -> None:
+    words = {"job_id": "{n}", "autofill_values": {"n": [*"123456"]}, "bash_cmd": "true", "rate_limit": limit}
+    run = pipeline(source({"a": words}), work={"a": HOUR_S})
+    run.submit("a")
+    run.until_quiet()
+    began = sorted(at_s for n in "123456" for at_s, state in run.transitions("a", n) if state == "running")
+    waits = [later - earlier for earlier, later in pairwise(began)]
+    assert waits == pytest.approx([apart_s] * 5, abs=1e-6 if apart_s < 1 else 1.1)

@@ -12,6 +12,7 @@ from sluice.jobs.keys.partitions import UNBOUNDED
 from sluice.jobs.model.app import App
 from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.text.redaction import masked_kwargs
@@ -65,6 +66,7 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
         **_facts(app),
         "breaker": _breaker(app.breaker) if app.breaker else "",
         "retry budget": _budget(app.retry_budget) if app.retry_budget else "",
+        "rate limit": _rate(app.rate_limit) if app.rate_limit else "",
         "defined in": app.origin,
     }
     yield from (Paragraph(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
@@ -78,6 +80,11 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
 
 def _budget(budget: RetryBudget) -> str:
     return f"{budget.retries} at once, and as many more in each {span(budget.per_s)}"
+
+
+def _rate(limit: RateLimit) -> str:
+    each = f" for each {limit.key}" if limit.key else ""
+    return f"{limit.starts} starts in each {span(limit.per_s)}, {limit.burst} at once{each}"
 
 
 def _breaker(breaker: Breaker) -> str:

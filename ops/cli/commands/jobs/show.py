@@ -9,7 +9,7 @@ from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.work_ids import ids_of, short_text_of
 from sluice.jobs.model.history import Round, Transition
 from sluice.jobs.model.job import Ending
-from sluice.jobs.model.pool import spoken
+from sluice.jobs.model.pool import UNLIMITED, spoken, spoken_rate
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, JobRow, Parent
@@ -128,8 +128,10 @@ def _times_and_places(job: JobRow) -> Iterator[str]:
         yield f"not before {moment(job.not_before)} UTC"
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
-    if job.pool is not None:
+    if job.pool is not None and job.pool_limit != UNLIMITED:
         yield f"{spoken(job.pool)}, {job.pool_limit} at once{', waiting for a slot' if job.waiting_for_slot else ''}"
+    if job.rate_bucket is not None:
+        yield f"{spoken_rate(job.rate_bucket)}{', waiting for its turn' if job.waiting_for_slot else ''}"
 
 
 def _looks(job: JobRow) -> Iterator[str]:

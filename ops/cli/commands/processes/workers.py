@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator, Sequence
 
-from sluice.jobs.model.pool import spoken
+from sluice.jobs.model.pool import UNLIMITED, spoken
 from sluice.jobs.states import State
 from sluice.ledger.reads import fleet
 from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pools, PoolWaits, Slot
@@ -70,7 +70,10 @@ def _lines(pools: Pools) -> Iterator[Block]:
 
 
 def _limit(pool: PoolWaits) -> str:
-    """Return the limit of the pool, or the range of its limits. Each job has the limit with which it was planned."""
+    """Return the limit of the pool, or the range of its limits. Each job has the limit with which it was planned. Jobs
+    that only have a rate limit have none."""
+    if pool.limit_max == UNLIMITED:
+        return "any, its starts are limited"
     if pool.limit_min == pool.limit_max:
         return str(pool.limit_max)
     return f"{pool.limit_min} to {pool.limit_max}"

@@ -110,6 +110,7 @@ function about(job) {
             ["not before", job.not_before && exactly(job.not_before), "wide"],
             ["end before", job.end_before && exactly(job.end_before), "wide"],
             ["pool", job.pool && `${job.pool}, ${number(job.pool_limit)} at once`],
+            ["rate limit", job.rate_bucket],
             ["external handle", job.handle && h("code", {}, JSON.stringify(job.handle)), "wide"],
             ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
             ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],

@@ -97,7 +97,7 @@ function lines(pools) {
                 key: each.pool,
                 cells: [
                     h("span.mono", {}, each.pool),
-                    number(each.pool_limit),
+                    each.pool_limit === null ? "any, its starts are limited" : number(each.pool_limit),
                     number(each.taken),
                     number(each.waiting_for_slot),
                     each.slots.map((slot) => h("div", {}, jobLink(slot.app, slot.key), " ", badge(slot.state))),
