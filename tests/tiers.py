@@ -65,6 +65,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_races.py": "check",
     "ledger/test_reverse_races.py": "night",
     "ledger/test_retry_races.py": "night",
+    "ledger/test_rate_limit_races.py": "check",
     "ledger/test_roles.py": "check",
     "ledger/test_saga_races.py": "check",
     "ledger/test_schemas.py": "check",

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.states import By
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import outcomes
+from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.recovery import groomer_steps
 from tests.world import World
 
@@ -93,7 +95,7 @@ def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
     return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
 
 
-@pytest.mark.parametrize("look", [groomer_steps.due, groomer_steps.is_due])
+@pytest.mark.parametrize("look", [groomer_steps.due, groomer_steps.look])
 def test_a_tick_that_finds_nothing_reads_no_waiting_jobs(
     crowded: World, look: Callable[[Tx], object]
 ) -> None:
@@ -113,3 +115,34 @@ def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crow
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: end(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
     assert read["need"] > 0
+
+
+@pytest.fixture
+def limited(world: World) -> Iterator[World]:
+    """Yield a world in which many jobs wait for a rate limit that is reached, with statistics that include this."""
+    words = {"job_id": "{x}", "autofill_values": {"x": f"0:{MANY}"}, "bash_cmd": "true"}
+    world.define({"a": words | {"rate_limit": "1/h"}, "b": words | {"concurrency": 1}})
+    world.submit("a", None)
+    world.submit("b", None)
+    world.take(min(world.ready()))
+    _look_around(world)
+    yield world
+    world.ledger.transact(empty)
+    _look_around(world)
+
+
+@pytest.mark.parametrize("look", [groomer_steps.look, rate_limits.next_s, lambda tx: pools.find_free(tx, 9)])
+def test_a_look_for_tokens_and_slots_reads_no_waiting_jobs(
+    limited: World, look: Callable[[Tx], object]
+) -> None:
+    read = limited.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
+    assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+def test_an_admission_reads_the_admitted_jobs_alone(limited: World) -> None:
+    def admit(tx: Tx) -> None:
+        tx.pools.update("ab")
+        assert pools.admit(tx, By.GROOMER) == []
+
+    read = limited.ledger.transact(lambda tx: _read_by(tx, lambda: admit(tx)))
+    assert {table for table, rows in read.items() if rows > FEW} == set()

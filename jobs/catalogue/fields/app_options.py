@@ -15,7 +15,7 @@ from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS, read
 from sluice.jobs.catalogue.fields.policy_options import (
     NOTES,
     POLICY_WORDS,
-    check_key,
+    check_keys,
     read_breaker,
     read_policy,
     read_retry_budget,
@@ -52,15 +52,14 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     policy = default_policy(words, entry).overridden(read_policy(words, at.add))
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
-    rate_limit = read_rate_limit(words, at)
-    template = None
+    template, rate_limit = None, read_rate_limit(words, at)
     if chunking or partitioning:
         template = any_key(delimiter)
     elif isinstance(entry.words, Mapping):
         template = _template(words, default_job_id, delimiter, at)
     if template:
-        for option, limit in {"concurrency": policy.concurrency, "rate_limit": rate_limit}.items():
-            check_key(option, limit, () if chunking or partitioning else template.names, at)
+        identifiers = () if chunking or partitioning else template.names
+        check_keys({"concurrency": policy.concurrency, "rate_limit": rate_limit}, identifiers, at)
     work = read_work(words, entry, _placeholders(chunking, partitioning, template), at)
     path, function, filtered = _filter(words, at.inside("valid_if_or"))
     return Draft(

@@ -23,7 +23,7 @@ from typing import Any
 
 from sluice.jobs.catalogue.errors import At, Words, one_of, read_fields, truth, unknown
 from sluice.jobs.catalogue.fields.draft import Reading
-from sluice.jobs.catalogue.fields.policy_options import POLICY_WORDS, check_key, is_number, read_policy
+from sluice.jobs.catalogue.fields.policy_options import POLICY_WORDS, check_keys, is_number, read_policy
 from sluice.jobs.keys.calendar import FORMATS, UNITS, Calendar
 from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
 from sluice.jobs.model.submission import JSON, SAGA
@@ -138,7 +138,7 @@ def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
         wrong.append("on_failure: bisect splits work IDs, and an app with partitions has none")
     if "debug" in words:
         wrong.append("debug: it makes steps fail, and only a saga has steps")
-    check_key("concurrency", fields.get("concurrency"), (), at)
+    check_keys({"concurrency": fields.get("concurrency")}, (), at)
     for fault in wrong:
         at.add(fault)
     return {} if wrong else dict(read_fields(_AS_SUBMITTED, words, at.add))

@@ -158,13 +158,13 @@ def read_concurrency(value: object) -> Concurrency:
     return Concurrency(**fields)
 
 
-def check_key(
-    option: str, limit: Concurrency | RateLimit | None, identifiers: tuple[str, ...], at: At
+def check_keys(
+    limits: Mapping[str, Concurrency | RateLimit | None], identifiers: tuple[str, ...], at: At
 ) -> None:
-    """Add a fault if the key of the option has placeholders that no job of the app has."""
-    key = limit.key if limit else None
-    if key is not None and (missing := unknown_names(key, identifiers)):
-        at.add(f"{option}: {say_unknown(missing, identifiers)}")
+    """Add a fault for each option with a key that has placeholders that no job of the app has."""
+    for option, limit in limits.items():
+        if limit and limit.key is not None and (missing := unknown_names(limit.key, identifiers)):
+            at.add(f"{option}: {say_unknown(missing, identifiers)}")
 
 
 def check_pools(drafts: Iterable[Draft]) -> None:
