@@ -28,6 +28,7 @@ from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.partitions import Partitioning
 from sluice.jobs.keys.template import Template
 from sluice.jobs.model.queues import CONTROL
+from sluice.jobs.policy.policy import Policy
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
 WORDS = (
@@ -50,12 +51,10 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     chunking = read_chunking(words, entry, at)
     partitioning = read_partitioning(words, entry.name, at)
     policy = default_policy(words, entry).overridden(read_policy(words, at.add))
-    if policy.on_failure == "bisect" and chunking is None:
-        at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
-    template, rate_limit = None, read_rate_limit(words, at)
-    if chunking or partitioning:
-        template = any_key(delimiter)
-    elif isinstance(entry.words, Mapping):
+    _check_on_failure(policy, chunking, at)
+    rate_limit = read_rate_limit(words, at)
+    template = any_key(delimiter) if chunking or partitioning else None
+    if template is None and isinstance(entry.words, Mapping):
         template = _template(words, default_job_id, delimiter, at)
     if template:
         identifiers = () if chunking or partitioning else template.names
@@ -83,6 +82,11 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         partitioning=partitioning,
         readings=read_readings(words, partitioning.calendar, at) if partitioning else (),
     )
+
+
+def _check_on_failure(policy: Policy, chunking: Chunking | None, at: At) -> None:
+    if policy.on_failure == "bisect" and chunking is None:
+        at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
 
 
 def _options(entry: UnreadApp, at: At) -> Mapping[str, object]:
