@@ -15,8 +15,10 @@ from sluice.jobs.schedules.schedule import FiringOutcome
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import NOW
+from sluice.ledger.lifecycle.submissions import UNWATCHED
 from sluice.ledger.limits.app_pauses import HAS_TO_STAY, IS_STOPPED
 
+# If the last two jobs of a submission end at the same time, the groomer ends the submission (``UNWATCHED``).
 # A job with closed gates moves only if a parent does, so that parent counts instead. A paused job moves only when its
 # submission is resumed, or its app. A job that waits for an event moves only when the event comes, unless its wait has
 # an end. An app that is paused by its breaker counts, because the breaker lets a trial through by itself. A
@@ -25,6 +27,7 @@ from sluice.ledger.limits.app_pauses import HAS_TO_STAY, IS_STOPPED
 _BUSY = f"""
 SELECT EXISTS (SELECT 1 FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL)
     OR EXISTS (SELECT 1 FROM propagation_outbox)
+    OR EXISTS ({UNWATCHED})
     OR EXISTS (SELECT 1 FROM job WHERE state = '{State.EXECUTED}' OR state = '{State.READY}' AND NOT {IS_STOPPED}
                OR state = '{State.RUNNING}' AND worker IS NOT NULL
                OR state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT (unbounded AND fails > 0)
@@ -42,7 +45,7 @@ def idle(tx: Tx, loaded: Sequence[str]) -> bool:
 
     ``loaded`` are the sources of the schedules that are handled.
     """
-    return not tx.column(_BUSY, loaded=list(loaded))[0]
+    return not tx.column(_BUSY, loaded=list(loaded), limit=1)[0]
 
 
 _WRITES = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
