@@ -54,8 +54,7 @@ R = TypeVar("R")
 class Client:
     """Client of one ledger, which ``connect`` opens. Threads may share it.
 
-    What is submitted is safe once the call has returned, also if the broker is down. ``JobName(app, key)`` is imported
-    from ``sluice.jobs.model.names``.
+    What is submitted is safe once the call has returned, also if the broker is down.
     """
 
     # ``publish`` sends messages to the broker; if it fails, that is only logged. It may collect messages for a moment,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sluice.jobs.errors import JobFailed
     from sluice.jobs.model.external_work import ManagesJobs, Status
     from sluice.jobs.model.job import Job
+    from sluice.jobs.model.names import JobName
     from sluice.jobs.model.results import JobRequest
     from sluice.jobs.model.submission import Submission
     from sluice.jobs.sagas.answers import Fatal, Rerun, Retry, Stop, Success, Wait
@@ -38,6 +39,7 @@ __all__ = [
     "Hooks",
     "Job",
     "JobFailed",
+    "JobName",
     "JobRequest",
     "ManagesJobs",
     "Rerun",
@@ -70,6 +72,7 @@ _MODULES = {
     "Hooks": "sluice.jobs.api.hooks",
     "Job": "sluice.jobs.model.job",
     "JobFailed": "sluice.jobs.errors",
+    "JobName": "sluice.jobs.model.names",
     "JobRequest": "sluice.jobs.model.results",
     "ManagesJobs": "sluice.jobs.model.external_work",
     "Rerun": _ANSWERS,

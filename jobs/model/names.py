@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 
 class JobName(NamedTuple):
-    """Name of a job in definitions and for people. The key is canonical wherever this type is used.
+    """Name of a job in definitions and for people."""
 
-    The key is empty if the app has no identifiers.
-    """
-
+    #: Name of the app.
     app: str
+    #: Key of the job in its canonical form. Empty if the app has no identifiers.
     key: str
 
     def __str__(self) -> str:

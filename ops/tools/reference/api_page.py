@@ -123,6 +123,7 @@ SECTIONS = (
             Entry(module=_CLIENT, name="HandleStatus"),
             Entry(module="sluice.ledger.reads.submission_progress", name="SubmissionStatus"),
             Entry(module=f"{_MODEL}.history", name="JobReport"),
+            Entry(module="sluice.jobs.model.names", name="JobName"),
             Entry(module="sluice.jobs.errors", name="JobFailed"),
         ),
     ),
