@@ -94,6 +94,7 @@ from sluice.jobs.sagas.rehearsal import (
     flown_in,
 )
 from sluice.jobs.sagas.spec import Saga
+from sluice.jobs.sagas.steps import with_inputs
 from sluice.jobs.simulated import Faults, Took
 
 __all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
@@ -259,7 +260,7 @@ def _saga_of(definition: Definition[..., Any] | Build) -> Saga:
     A plain function has only steps.
     """
     if not isinstance(definition, Definition):
-        return Saga(build=definition)
+        return Saga(build=with_inputs(definition))
     faults = definition_faults.DefinitionFaults()
     at = At(faults, "sluice.testing", definition.name)
     words = declarative(definition.options, at)

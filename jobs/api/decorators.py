@@ -80,6 +80,9 @@ def saga(**options: Unpack[SagaAppOptions]) -> SagaDecorator: ...
 def saga(build: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a saga of a function that takes a flight and returns its steps.
 
+    Its other parameters receive identifiers and kwargs, as those of an ``@app`` do. Without ``job_id``, the identifiers
+    of the key follow from them.
+
     The function is called each time that a worker starts or resumes a flight, and must return the same steps each
     time. So it may use ``flight.inputs`` and ``flight.context``, and nothing that changes. ``context`` makes an
     object that all flights of a process share. ``hooks`` are called with the events of a flight. These two are among

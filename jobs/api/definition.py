@@ -94,7 +94,7 @@ class Definition(Generic[P, R]):
         ``*args`` and ``**kwargs`` are the arguments of the function without the job: identifiers and kwargs. Raises
         TypeError if an identifier is missing, or if an argument is neither an identifier nor a parameter.
         """
-        signature = read_signature(self.function)
+        signature = read_signature(self.function, of_saga=self.options.get("job_type") == "saga")
         given = signature.named(self.name, args, kwargs)
         names = _names(self.options, signature)
         if missing := [name for name in names if name not in given]:

@@ -1,6 +1,7 @@
 """Signature of a job's function: which parameter receives the job, an identifier or a kwarg, and of which type.
 
-- A parameter that is annotated ``Job`` or named ``job`` receives the job.
+- A parameter that is annotated ``Job`` or named ``job`` receives the job. The first parameter of a saga's function
+  receives the flight.
 - A keyword-only parameter receives a kwarg of the submission.
 - Any other parameter receives the identifier of its name. If the key has no such identifier, it receives a kwarg.
 """
@@ -93,7 +94,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 class Signature(Struct, frozen=True, kw_only=True):
-    """Parameters of a job's function. ``job`` are the names of the parameters that receive the job.
+    """Parameters of a job's function. ``job`` are the names of the parameters that receive the job, or the flight.
 
     ``takes_rest`` is True if the function accepts any further argument by name.
     """
@@ -118,8 +119,8 @@ class Signature(Struct, frozen=True, kw_only=True):
         return tuple(it for it in self.parameters if not it.keyword_only)
 
 
-def read_signature(function: Callable[..., Any]) -> Signature:
-    """Return the signature of a function.
+def read_signature(function: Callable[..., Any], *, of_saga: bool = False) -> Signature:
+    """Return the signature of a function. With ``of_saga``, it takes a flight first.
 
     Some callables written in C have no signature. They receive all arguments by name.
     """
@@ -129,7 +130,12 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         return Signature(parameters=(), job=frozenset(), takes_rest=True)
     found = signature.parameters.values()
     annotations = {it.name: evaluated(function, it.annotation) for it in found}
-    job = frozenset(name for name, annotation in annotations.items() if name == "job" or _is_job(annotation))
+    if of_saga:
+        job = frozenset([*annotations][:1])
+    else:
+        job = frozenset(
+            name for name, annotation in annotations.items() if name == "job" or _is_job(annotation)
+        )
     return Signature(
         parameters=tuple(_parameters(found, annotations, job)),
         job=job,

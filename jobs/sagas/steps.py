@@ -6,7 +6,10 @@ they are called, but when the returned object is awaited or iterated.
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
 
+from sluice.jobs.api.signature import read_signature
 from sluice.jobs.policy.retry_delay import RetryRule
 from sluice.jobs.sagas.abort_reasons import UNBUILDABLE
 from sluice.jobs.sagas.flight import Flight
@@ -40,6 +43,21 @@ def build_steps(
         # User code may raise SystemExit and KeyboardInterrupt; neither may end the worker's thread.
         return blame(error)
     return steps
+
+
+def with_inputs(build: Callable[..., Sequence[Any]]) -> Build:
+    """Return a function that takes only the flight. It passes the identifiers and kwargs that ``build`` also takes."""
+    parameters = read_signature(build, of_saga=True).parameters
+    if not parameters:
+        return build
+
+    @wraps(build)
+    def built(flight: Any) -> Sequence[Any]:
+        inputs = flight.inputs
+        given = {it.name: it.of_kwarg(inputs[it.name]) for it in parameters if it.name in inputs}
+        return build(flight, **given)
+
+    return built
 
 
 def _steps(made: object) -> tuple[Step, ...]:

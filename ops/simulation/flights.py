@@ -101,7 +101,7 @@ class FlightRun:
         if app.saga is None:
             raise BadRequest(f"{app.name} is no saga any more.")
         assignment = assign(app, self._claimed)
-        self._sky.takes_off(self._claimed, len(app.saga.build(None)))
+        self._sky.takes_off(self._claimed, app.saga)
         runner = SagaRunner(app.saga, self._means)
         journal = _Mortal(self, RunJournal(self._ledger, self._claimed, self.stop))
         outcome = runner.run(assignment, stop=self.stop, journal=journal)

@@ -21,6 +21,7 @@ from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.results import returned
 from sluice.jobs.runners.saga_run import call
 from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.simulated import Doing, Took
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -99,7 +100,7 @@ class OpenSky:
     def __init__(self, work: ScriptedWork) -> None:
         self._work = work
 
-    def takes_off(self, claimed: ClaimedJob, steps: int) -> None:
+    def takes_off(self, claimed: ClaimedJob, saga: Saga) -> None:
         """Do nothing. This class does not count steps."""
 
     def begin(self, _: ClaimedJob, function: Callable[..., Any], flight: Flight) -> Callable[[], object]:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.model.job import Outcome
 from sluice.jobs.sagas.flight import Flight
+from sluice.jobs.sagas.spec import Saga
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.simulation.faults import FaultSource
 
@@ -32,8 +33,8 @@ class Work(Protocol):
 class Sky(Protocol):
     """Environment of sagas, which calls their steps."""
 
-    def takes_off(self, claimed: ClaimedJob, steps: int) -> None:
-        """Note that this claim begins to run a flight with this number of steps."""
+    def takes_off(self, claimed: ClaimedJob, saga: Saga) -> None:
+        """Note that this claim begins to run a flight of this saga."""
         ...
 
     def begin(self, claimed: ClaimedJob, function: Callable[..., Any], flight: Flight) -> Any:

@@ -15,6 +15,7 @@ from sluice.jobs.sagas.answers import Answer, Fatal, Rerun, Retry, Wait
 from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.sagas.journal import Direction, EntryResult
 from sluice.jobs.sagas.next_step import Leg, next_leg
+from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.states import RETRY, State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -79,11 +80,11 @@ class Air:
         self._there: dict[FlightNo, set[int]] = {}
         self._ended: dict[FlightNo, State] = {}
 
-    def takes_off(self, claimed: ClaimedJob, steps: int) -> None:
-        """Note that this claim runs a flight with this many steps."""
+    def takes_off(self, claimed: ClaimedJob, saga: Saga) -> None:
+        """Note that this claim runs a flight, with the number of its steps."""
         flight = FlightNo(claimed.id, claimed.flight)
         self._of_claims[claimed.right] = flight
-        self._steps[flight] = steps
+        self._steps[flight] = len(saga.build(None))
 
     def begin(self, claimed: ClaimedJob, function: Callable[..., Any], flight: Flight) -> Call:
         """Call a step, and leave its effects."""

@@ -18,10 +18,10 @@ from sluice.jobs.keys.template import Template
 def with_signature(
     words: Mapping[str, Any], entry: UnreadApp, default_job_id: str | None, delimiter: str, at: At
 ) -> Mapping[str, Any]:
-    """Return the options, completed from the signature if the app is a function with a key template."""
-    if not _has_signature(words, entry):
+    """Return the options, completed from the signature if the app is a function or a saga with a key template."""
+    if entry.function is None or not _has_signature(words, entry):
         return words
-    signature = read_signature(entry.function)  # type: ignore[arg-type] # ``_has_signature`` has checked it
+    signature = read_signature(entry.function, of_saga=words.get("job_type") == "saga")
     template = words.get("job_id", words.get("job_id_template", default_job_id))
     names: Sequence[str]
     if template is None:
@@ -42,10 +42,10 @@ def with_signature(
 
 
 def _has_signature(words: Mapping[str, Any], entry: UnreadApp) -> bool:
-    if entry.function is None or isinstance(entry.function, type) or "function" in words:
+    if isinstance(entry.function, type) or "function" in words:
         return False
     other_keys = any(word in words for word in (*CHUNK_WORDS, *PARTITION_WORDS))
-    return not other_keys and words.get("job_type", "python") == "python"
+    return not other_keys and words.get("job_type", "python") in {"python", "saga"}
 
 
 def _names(template: object, delimiter: str) -> Sequence[str]:

@@ -44,7 +44,7 @@ from sluice.jobs.runners.command.evaluated_values import evaluated
 from sluice.jobs.runners.command.placeholders import OF_EVERY_JOB, placeholders
 from sluice.jobs.runners.command.placeholders import names as asked_for
 from sluice.jobs.sagas.spec import HOOK_METHODS, Saga
-from sluice.jobs.sagas.steps import is_awaited
+from sluice.jobs.sagas.steps import is_awaited, with_inputs
 
 
 def read_program(words: Mapping[str, object], names: Sequence[str] | None, at: At) -> AppWork:
@@ -209,7 +209,7 @@ def read_saga(words: Mapping[str, object], entry: UnreadApp, at: At) -> AppWork:
     build, path = _build(words, entry, at)
     if build is None:
         return AppWork(job_type="saga")
-    saga = Saga(build=build, context=_context(words.get("context"), at), hooks=_hooks(words, at))
+    saga = Saga(build=with_inputs(build), context=_context(words.get("context"), at), hooks=_hooks(words, at))
     return AppWork(job_type="saga", function_path=path, saga=saga, source=entry.text or text_behind(build))
 
 
@@ -250,8 +250,8 @@ def _require_a_list(build: Callable[..., Any]) -> None:
         raise ValueError(f"{name} is async, and the choice of steps is not awaited; make it a def")
     if inspect.isgeneratorfunction(build):
         raise ValueError(f"{name} yields its steps; return a list of them")
-    if not _takes(build, 1):
-        raise ValueError(f"{name} has to take one argument, the flight")
+    if not _takes_first(build):
+        raise ValueError(f"{name} has to take the flight first, and everything else by name")
 
 
 def _context(value: object, at: At) -> Callable[[], Any] | None:
@@ -319,6 +319,16 @@ def _require_sync_and_one_argument(hook: object, has: list[str]) -> None:
         raise ValueError(
             f"{name} has to take one argument, the flight: it is called for the hook of each run"
         )
+
+
+def _takes_first(build: Callable[..., Any]) -> bool:
+    """Return whether the function accepts the flight as its first argument, and all others by name."""
+    try:
+        first, *others = inspect.signature(build).parameters.values()
+    except ValueError:
+        return _takes(build, 1)
+    is_positional = first.kind not in {first.KEYWORD_ONLY, first.VAR_KEYWORD}
+    return is_positional and all(it.kind is not it.POSITIONAL_ONLY for it in others)
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:

@@ -12,7 +12,7 @@ def steps(flight: object) -> list[object]:
     return []
 
 
-def two(flight: object, more: object) -> list[object]: ...
+def two(flight: object, more: object, /) -> list[object]: ...
 
 
 def stairs(flight: object) -> Iterator[object]:
@@ -78,9 +78,9 @@ FAULTS_OF_SAGAS: dict[str, Fault] = {
     "a saga that is a class": (_built_by("Steps"), "function: Steps is a class; a saga is made by a"),
     "a saga that is a generator": (_built_by("stairs"), "function: stairs yields its steps; return a list"),
     "a saga that waits for its steps": (_built_by("later"), "function: later is async"),
-    "a saga that takes more than a flight": (
+    "a saga with an identifier that cannot be passed by name": (
         _built_by("two"),
-        "function: two has to take one argument, the flight",
+        "function: two has to take the flight first, and everything else by name",
     ),
     "a job type that is nearly a saga": (app(job_type="sage"), "(did you mean saga?)"),
     # Options.
