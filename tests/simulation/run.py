@@ -176,7 +176,8 @@ class _Watched:
 
     def _look_at_moves(self, tx: Tx, *, has_steps: bool, has_pools: bool) -> list[str]:
         since = self._transition
-        began = self._held & begun(tx, since) if self._held else ()
+        # A step that plans a submission may also begin a job that only paused submissions requested before.
+        began = self._held & begun(tx, since) & held_back(tx) if self._held else ()
         return [
             *(f"begun although only paused submissions request it: {job}" for job in began),
             *begun_in_spite(tx, since, self._open),
