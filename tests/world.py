@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from sluice.actors.executor import transactions
+from sluice.actors.executor.own_successes import own_success
 from sluice.actors.planner.landed_partitions import land as landing_of
 from sluice.actors.planner.retries import retry
 from sluice.actors.worker.handlers import handle
@@ -35,6 +36,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.driver import PreparedConnection
@@ -220,6 +222,10 @@ class World:
         claimed = self.claim(job)
         assert claimed is not None, f"{job} is {self.state(job)}"
         return claimed
+
+    def right_of(self, claimed: ClaimedJob) -> OwnSuccess:
+        """Return the right of a claim of this worker to record the success of its job."""
+        return own_success(self.ledger, claimed, str(self.worker))
 
     def record(self, claimed: ClaimedJob, ending: Ending = Ending.DONE, **words: Any) -> bool:
         """Record an outcome for a claim, and deliver the messages that follow. Return whether it was accepted."""

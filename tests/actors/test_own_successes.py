@@ -8,14 +8,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from sluice.actors.executor import own_successes, transactions
 from sluice.jobs.catalogue import load
 from sluice.jobs.model.job import Ending, Outcome
-from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle.claims import ClaimedJob
 from tests.actors.bench import Bench
 from tests.world import World
 
@@ -273,11 +272,6 @@ def test_a_transaction_that_stays_open_is_closed_and_fails_the_round(
     assert told.endswith("its connection was closed")
 
 
-def own(world: World, claimed: ClaimedJob, **words: Any) -> OwnSuccess:
-    fields = {"job": claimed.id, "claim": claimed.claim, "worker": str(world.worker), "at": world.now}
-    return OwnSuccess(**{**fields, "schema": world.ledger.schema, **words})
-
-
 @pytest.mark.parametrize("words", [{"claim": 0}, {"worker": str(uuid4())}])
 def test_a_session_without_the_claim_or_the_id_of_the_worker_is_refused(
     world: World, words: dict[str, Any]
@@ -289,7 +283,7 @@ def test_a_session_without_the_claim_or_the_id_of_the_worker_is_refused(
         pytest.raises(Exception, match="was taken over; its writes are rolled back"),
         world.ledger.begin() as tx,
     ):
-        own(world, claimed, **words).record(tx.connection, "")
+        replace(world.right_of(claimed), **words).record(tx.connection, "")
     assert world.state("a") is State.RUNNING
 
 
@@ -301,7 +295,7 @@ def test_the_function_writes_what_the_executor_writes(world: World) -> None:
     broken, first, second = (world.take(f"a/{key}") for key in ("1", "2", "3"))
     transactions.record(world.ledger, {broken.right: Outcome(ending=Ending.ERROR, error="broke")})
     transactions.record(world.ledger, {first.right: Outcome(ending=Ending.DONE, output="it said é%'\n")})
-    world.ledger.transact(lambda tx: own(world, second).record(tx.connection, "it said é%'\n"))
+    world.ledger.transact(lambda tx: world.right_of(second).record(tx.connection, "it said é%'\n"))
     rows = [
         (row["job"], row["transition"], row["round"], row["events"])
         for row in world.ledger.transact(lambda tx: tx.connection.named_rows(_WRITTEN, {}))

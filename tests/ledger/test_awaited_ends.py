@@ -6,7 +6,6 @@ import pytest
 from sluice.broker.messages import Executed
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.states import State
 from sluice.ledger.lifecycle import awaited_ends
 from sluice.ledger.lifecycle.awaited_ends import PLANNED_WITHIN_S, Awaited, Progress
@@ -81,14 +80,7 @@ def test_a_job_whose_function_has_yet_to_return_is_not_over_while_its_worker_liv
     world.apps("a")
     world.submit("a", id="s")
     claimed = world.take("a")
-    right = OwnSuccess(
-        job=claimed.id,
-        claim=claimed.claim,
-        worker=str(world.worker),
-        schema=world.ledger.schema,
-        at=world.now,
-    )
-    world.ledger.transact(lambda tx: right.record(tx.connection, ""))
+    world.ledger.transact(lambda tx: world.right_of(claimed).record(tx.connection, ""))
     world.queue.append(Executed(jobs=(claimed.id,)))
     world.deliver()
     found = progress(world, "s")

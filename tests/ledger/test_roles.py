@@ -14,7 +14,6 @@ from psycopg.errors import InsufficientPrivilege, ObjectNotInPrerequisiteState, 
 from sluice.actors.scheduler.leader import Ticker
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadSetting
-from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import plan_attempts
@@ -311,14 +310,7 @@ def test_a_submitter_can_record_a_success_only_with_the_id_of_the_worker(place: 
     with World(place.admin_url) as world:
         world.apps("a")
         world.submit("a")
-        claimed = world.take("a")
-        right = OwnSuccess(
-            job=claimed.id,
-            claim=claimed.claim,
-            worker=str(world.worker),
-            schema=world.ledger.schema,
-            at=world.now,
-        )
+        right = world.right_of(world.take("a"))
         with place.connect("submitter") as connection:
             with pytest.raises(ObjectNotInPrerequisiteState), connection.transaction():
                 replace(right, worker=str(uuid4())).record(connection, "")
