@@ -19,12 +19,12 @@ from tests.actors.bench import Bench
 from tests.world import World
 
 SOURCE = """
+import asyncio
 import os
 
 import psycopg
 from psycopg.rows import dict_row
 from sqlalchemy import create_engine, text
-from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
@@ -58,16 +58,6 @@ def by_session(job):
     with Session(ENGINE) as session, session.begin():
         session.execute(text(WRITE))
         job.succeed_in(session)
-    return "booked"
-
-
-@app(job_id="{x}")
-async def by_async_session(job):
-    engine = create_async_engine(URL.replace("postgresql:", "postgresql+psycopg:"))
-    async with engine.begin() as connection:
-        await connection.execute(text(WRITE))
-        await connection.run_sync(job.succeed_in)
-    await engine.dispose()
     return "booked"
 
 
@@ -157,7 +147,11 @@ def twice(job):
 
 @app(job_id="{x}")
 def asynchronously(job):
-    job.succeed_in(create_async_engine(URL.replace("postgresql:", "postgresql+psycopg:")).connect())
+    async def succeed():
+        async with await psycopg.AsyncConnection.connect(URL) as connection:
+            job.succeed_in(connection)
+
+    asyncio.run(succeed())
 
 
 @app(job_id="{x}")
@@ -170,7 +164,6 @@ SUCCEED = (
     "by_psycopg",
     "by_sqlalchemy",
     "by_session",
-    "by_async_session",
     "isolated",
     "rolls_back_and_tries_again",
 )
