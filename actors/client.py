@@ -54,7 +54,7 @@ R = TypeVar("R")
 class Client:
     """Client of one ledger, which ``connect`` opens. Threads may share it.
 
-    What is submitted is safe once the call has returned, also if the broker is down.
+    A submission is stored once the call has returned, even if the broker is down.
     """
 
     # ``publish`` sends messages to the broker; if it fails, that is only logged. It may collect messages for a moment,
@@ -154,7 +154,7 @@ class Client:
         self.have_planned([submission])
 
     def cancel_job(self, name: JobName) -> list[int]:
-        """Cancel one job, whichever submissions request it, and return the ended jobs by their internal numbers.
+        """Cancel one job, even if several submissions request it, and return the ended jobs by their internal numbers.
         ``name`` is the job."""
         return self._cancel(lambda tx: submissions.cancel_job(tx, name)) or []
 
@@ -181,7 +181,7 @@ class Client:
 
     def pause_apps(self, apps: Collection[AppRef], *, by: str | None = None) -> list[str]:
         """Pause apps, and return the names of the apps that were not paused before. None of their jobs is started,
-        whichever submissions request them. ``apps`` are names or decorated functions, and ``by`` is recorded as the
+        for any submission. ``apps`` are names or decorated functions, and ``by`` is recorded as the
         user that paused them."""
         paused = hold_apps_back(self._ledger, [*map(app_name, apps)], by)
         self._hint(*paused.messages)

@@ -57,7 +57,7 @@ class OwnSuccess(Struct, frozen=True, kw_only=True):
         return transaction
 
     def _statement(self, transaction: int, output: str) -> str:
-        # Hexadecimal digits need no quoting, whatever the driver and the settings of the session.
+        # Hexadecimal digits need no quoting, with any driver and any settings of the session.
         written = f"convert_from(decode('{output.replace(chr(0), '').encode().hex()}', 'hex'), 'UTF8')"
         at = "NULL" if self.at is None else f"'{self.at.isoformat()}'"
         right = f"{self.job}, {self.claim}, '{self.worker}'"

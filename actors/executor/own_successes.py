@@ -2,7 +2,7 @@
 
 A run tells in which transaction it has recorded the success. The ledger tells whether that was committed:
 
-- Committed: the job has succeeded, whatever the run does afterwards. Its result and its later output and errors are
+- Committed: the job has succeeded, even if the run fails afterwards. Its result and its later output and errors are
   added to the round.
 - Rolled back: nothing has happened. A run that has ended without an error has failed, because the writes that belong to
   its success are lost.

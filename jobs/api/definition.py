@@ -73,7 +73,7 @@ class Alternatives(Struct, frozen=True):
 class Definition(Generic[P, R]):
     """Function and the options that make an app of it: the result of ``@app`` and ``@saga``. It registers nothing.
 
-    It is called like the function, for example in tests. It is accepted wherever the name of an app is. ``P`` are the
+    It is called like the function, for example in tests. It can replace the name of the app anywhere. ``P`` are the
     function's parameters without the job, ``R`` is the type of its result.
     """
 

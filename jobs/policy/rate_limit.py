@@ -2,7 +2,7 @@
 
 The limit is a token bucket. It holds at most ``burst`` tokens, is full at the beginning and is refilled evenly. Each
 start of a round takes a token, also the start of a retry. A saga takes one for each flight, not for each time that it
-goes on after a wait. So at most ``burst + starts * t / per_s`` rounds start in any ``t`` seconds.
+continues after a wait. So at most ``burst + starts * t / per_s`` rounds start in any ``t`` seconds.
 """
 
 import math

@@ -76,7 +76,7 @@ class Progress(Struct, frozen=True):
 
     ``number`` is None if the submission does not exist. ``error`` is that of the job's last round. ``is_pending``: the
     job's function has yet to return, although its success is committed. ``has_result``: the job has succeeded, and
-    ``result`` is what its function returned, as JSON, or None if it returned None. Otherwise the result is large,
+    ``result`` is the returned value as JSON, or None if it returned None. Otherwise the result is large,
     removed or lost (``ledger.reads.results``).
     """
 

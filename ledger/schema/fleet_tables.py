@@ -241,7 +241,7 @@ rate_start = Table(
     "rate_start",
     metadata,
     Column("bucket", Text, primary_key=True),
-    Column("id", BigInteger, Identity(), primary_key=True, comment="0 if it stands for several starts"),
+    Column("id", BigInteger, Identity(), primary_key=True, comment="0 if the row adds up several starts"),
     Column("at", DateTime(timezone=True), nullable=False, comment="time of the last of these starts"),
     Column("tokens", Double, nullable=False, comment="number of tokens that were missing at that time"),
     Index("rate_start_at", "at"),

@@ -68,7 +68,7 @@ def test_a_submission_that_waits_to_be_planned_is_planned_later(
 ) -> None:
     """By then the dependencies are fresh, and do not run again.
 
-    ``run`` ends with its own submission, and hands back what it runs for others, so that this begins again.
+    ``run`` ends with its own submission and hands back its running jobs of other submissions, which begin again.
     """
     source = ("--apps", defines(office, "A=2: B; B=2: E; E=2"))
     office.asks(*source, "submit", "E", "--work-ids", "1,2")

@@ -284,7 +284,7 @@ def test_a_saga_takes_one_token_for_a_flight(world: World) -> None:
         assert sagas.write(claimed, did(claimed.claim)).stands
         assert world.record(claimed, Ending.HANDED_BACK)
         world.tick()
-        assert world.ready() == {"a"}, "the flight goes on without a token"
+        assert world.ready() == {"a"}, "the flight continues without a token"
     assert waiting_for_slot(world) == ["a/2"]
     world.tick(after_s=3599)
     assert waiting_for_slot(world) == ["a/2"]
@@ -313,7 +313,7 @@ def _round_trips(world: World, app: str) -> int:
     return world.ledger.round_trips() - before
 
 
-#: What may happen to the jobs of an app: submit this many, let so many tenths of a second pass, tick, claim, end a run
+#: Possible events of the jobs of an app: submit this many, let tenths of a second pass, tick, claim, end a run
 #: in some way, or withdraw a submission.
 EVENTS = st.one_of(
     st.tuples(st.just("submit"), st.integers(1, 4)),

@@ -444,7 +444,7 @@ CREATE TABLE rate_start (
     PRIMARY KEY (bucket, id)
 );
 CREATE INDEX rate_start_at ON rate_start (at);
-COMMENT ON COLUMN rate_start.id IS '0 if it stands for several starts';
+COMMENT ON COLUMN rate_start.id IS '0 if the row adds up several starts';
 COMMENT ON COLUMN rate_start.at IS 'time of the last of these starts';
 COMMENT ON COLUMN rate_start.tokens IS 'number of tokens that were missing at that time';
 
