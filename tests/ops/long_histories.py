@@ -7,7 +7,7 @@ from sluice.ledger.database.connection import Tx
 _ROUNDS = """
 INSERT INTO round (job, claim, round, worker, running_at, executed_at, ending, took_s, exit_code, output, stderr)
 SELECT job.id, before.claim + n, before.round + n, before.worker, before.running_at + make_interval(secs => n),
-       before.running_at + make_interval(secs => n), 'error', 1, 3, repeat('x', 60000), (before.claim + n)::text
+       before.running_at + make_interval(secs => n), 'error', 1, 3, repeat('x', 6000), (before.claim + n)::text
 FROM job JOIN round before ON before.job = job.id, generate_series(1, %(rounds)s) n
 WHERE job.app = %(app)s AND job.key = %(key)s
 """
@@ -41,7 +41,7 @@ UPDATE job SET claim = claim + %(rounds)s, round = round + %(rounds)s WHERE app 
 
 def lengthen(tx: Tx, name: JobName, *, rounds: int = 2000, submissions: int = 120) -> None:
     """Give a job a long history. It must have ended after one round and have been submitted once. Each added round
-    printed 60,000 bytes.
+    printed 6,000 bytes.
     """
     for statement in (_ROUNDS, _HISTORY, _SUBMISSIONS, _WANTS, _JOB):
         tx.write(statement, app=name.app, key=name.key, rounds=rounds, submissions=submissions)

@@ -79,18 +79,18 @@ def test_a_job_with_a_long_history_has_its_latest_entries_only(caller: Caller, s
     rounds = found["rounds"]
     assert [each["claim"] for each in rounds] == [*range(1952, 2002)]
     assert {(each["output"], each["stderr"], each["output_bytes"]) for each in rounds[:-1]} == {
-        (None, None, 60_000)
+        (None, None, 6_000)
     }
-    assert (len(rounds[-1]["output"]), rounds[-1]["stderr"]) == (60_000, "2001")
+    assert (len(rounds[-1]["output"]), rounds[-1]["stderr"]) == (6_000, "2001")
     assert (len(found["history"]), found["history"][-1]["round"]) == (200, 2000)
     assert found["submissions"] == [f"again {n}" for n in range(21, 121)]
     assert found.keys() & {"record", "log"} == set()
     assert caller.gets("/api/jobs/nap/0/rounds/7/stderr").body == b"7"
-    assert len(caller.gets("/api/jobs/nap/0/rounds/7/output?download").body) == 60_000
+    assert len(caller.gets("/api/jobs/nap/0/rounds/7/output?download").body) == 6_000
     assert caller.gets("/api/jobs/nap/0/rounds/07/output").status == 404
     whole = stocked.asks("show", "nap", "0")
     assert whole["counts"] == {word: len(whole[word]) for word in ("rounds", "history", "submissions")}
-    assert {len(each["output"]) for each in whole["rounds"][1:]} == {60_000}
+    assert {len(each["output"]) for each in whole["rounds"][1:]} == {6_000}
     assert len(whole["log"]) > 2001
 
 
