@@ -1,18 +1,22 @@
-"""Results of jobs, read from the ledger and the blob store: for clients, and for running jobs."""
+"""Results of jobs, read from the ledger and the blob store: for clients, and for running jobs.
+
+Running jobs also get answers about the jobs that they add.
+"""
 
 from collections.abc import Callable, Mapping
 
+from sluice.actors.expansions import RunExpander
+from sluice.actors.job_keys import canonical_key
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.expansions import Expansion, ExpansionRequest
 from sluice.jobs.keys.identifiers import Value
-from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.reads import results
 from sluice.ledger.reads.results import StoredResult
-from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
 
 
 class NoResult(BadRequest):
@@ -46,8 +50,8 @@ def _text(found: StoredResult, blobs: BlobStore | None) -> str | None:
     return b"".join(blobs.read(found.result_blob)).decode()
 
 
-class RunResults:
-    """Results of other jobs, for one running job with these identifiers. Each call reads the ledger once."""
+class RunAnswers:
+    """Answers to one running job with these identifiers. Each call for results reads the ledger once."""
 
     def __init__(
         self,
@@ -62,11 +66,12 @@ class RunResults:
         self._blobs = blobs
         self._job = job
         self._ids = ids
+        self._expander = RunExpander(catalogue, job.name, ids)
 
     def of(self, app: str, key: str | None, identifiers: Mapping[str, str]) -> str | None:
         """Return the result of any job as JSON. Identifiers that are not given have the values of the running job."""
         found = self._catalogue().app(app)
-        name = JobName(app, _key(found, key, identifiers, self._ids))
+        name = JobName(app, canonical_key(found, key, identifiers, self._ids))
         return read_result(self._ledger, self._blobs, name)
 
     def needed(self, app: str) -> Mapping[str, str | None]:
@@ -75,31 +80,6 @@ class RunResults:
         found = self._ledger.transact(lambda tx: results.results_of_needed(tx, self._job.id, app))
         return {each.key: _text(each, self._blobs) for each in found}
 
-
-def _key(app: App, key: str | None, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> str:
-    """Return the canonical key. BadRequest if it, or the identifiers, do not fit the app."""
-    if key is None:
-        return _key_of_identifiers(app, identifiers, own)
-    if identifiers:
-        raise BadRequest(f"The key {key!r} of {app.name} has all identifiers; leave them out.")
-    if app.partitioning:
-        return key_of(app, read_key(app, key))
-    return app.write_key(app.read_key(key)) if app.is_keyed_by_template else key
-
-
-def _key_of_identifiers(app: App, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> str:
-    if not app.is_keyed_by_template:
-        raise BadRequest(f"{app.name} is not keyed by template.", advice="Pass the key of the job.")
-    names = app.template.names
-    if unknown := [name for name in identifiers if name not in names]:
-        raise BadRequest(f"{app.name} has no identifier {', '.join(unknown)}; it has {', '.join(names)}.")
-    if missing := [name for name in names if name not in {*identifiers, *own}]:
-        raise BadRequest(f"The result of a job of {app.name} needs its identifiers {', '.join(missing)}.")
-    return app.write_key({name: _value(app, name, identifiers, own) for name in names})
-
-
-def _value(app: App, name: str, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> Value:
-    try:
-        return app.read_value(name, identifiers[name] if name in identifiers else str(own[name]))
-    except ValueError as error:
-        raise BadRequest(f"No job of {app.name} has this identifier: {error}.") from None
+    def expansion(self, request: ExpansionRequest) -> Expansion:
+        """Return the jobs that the running job adds, with canonical keys. BadRequest if they cannot be planned."""
+        return self._expander.expansion(request)

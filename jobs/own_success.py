@@ -40,15 +40,16 @@ class OwnSuccess(Struct, frozen=True, kw_only=True):
     schema: str = ""
     at: datetime | None = None
 
-    def record(self, connection: Any, output: str) -> int:
-        """Record the success, with the output so far. Return the ID of the transaction, which must be committed."""
+    def record(self, connection: Any, output: str, expansions: str | None = None) -> int:
+        """Record the success, with the output so far and the jobs that it adds (``jobs.expansions``). Return the ID of
+        the transaction, which must be committed."""
         run = _statements_of(connection)
         try:
             if not self.schema:
                 run(_ANY)
                 return 0
             transaction = int(run(_TRANSACTION))
-            run(self._statement(transaction, output))
+            run(self._statement(transaction, output, expansions))
         except BadRequest:
             raise
         except Exception as error:
@@ -56,12 +57,17 @@ class OwnSuccess(Struct, frozen=True, kw_only=True):
             raise
         return transaction
 
-    def _statement(self, transaction: int, output: str) -> str:
-        # Hexadecimal digits need no quoting, with any driver and any settings of the session.
-        written = f"convert_from(decode('{output.replace(chr(0), '').encode().hex()}', 'hex'), 'UTF8')"
+    def _statement(self, transaction: int, output: str, expansions: str | None) -> str:
+        written = _literal(output.replace(chr(0), ""))
+        added = "NULL" if expansions is None else f"{_literal(expansions)}::jsonb"
         at = "NULL" if self.at is None else f"'{self.at.isoformat()}'"
         right = f"{self.job}, {self.claim}, '{self.worker}'"
-        return f"SELECT {self.schema}.succeed({right}, '{transaction}', {written}, {at})"
+        return f"SELECT {self.schema}.succeed({right}, '{transaction}', {written}, {at}, {added})"
+
+
+def _literal(text: str) -> str:
+    """Return SQL for a text. Hexadecimal digits need no quoting, with any driver and any settings of the session."""
+    return f"convert_from(decode('{text.encode().hex()}', 'hex'), 'UTF8')"
 
 
 @contextmanager

@@ -299,6 +299,7 @@ TABLES = (
         "round",
         "transition",
         "propagation_outbox",
+        "expansion",
         "freshness",
         "worker",
         "app_runtime",

@@ -56,6 +56,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_demand.py": "check",
     "ledger/test_connection_settings.py": "night",
     "ledger/test_job_search.py": "check",
+    "ledger/test_expansion_races.py": "check",
     "ledger/test_generations.py": "night",
     "ledger/test_unreachable_database.py": "check",
     "ledger/test_many_connections.py": "night",

@@ -36,7 +36,7 @@ from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.actors.executor.live_output import LiveOutput
 from sluice.actors.executor.own_successes import OwnSuccesses
 from sluice.actors.executor.transactions import Capacity, SettleResult
-from sluice.actors.results import RunResults
+from sluice.actors.results import RunAnswers
 from sluice.actors.telemetry.observers import RunObservers, RunReport
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import Execute, Message
@@ -419,8 +419,11 @@ class Execution:
         service, which is short. Its polls add to the output, and must not be overwritten by a late statement."""
         app = self._versions.of(catalogue, job.name)
         assignment = assign(app, job, NO_ECHO if app.unbounded else self._live.echo(job.right))
-        results = RunResults(self._ledger, self._catalogue, self._stores.blobs, job, assignment.ids)
-        return msgspec.structs.replace(assignment, results=results, success=self._own_successes.right(job))
+        return msgspec.structs.replace(
+            assignment,
+            answers=RunAnswers(self._ledger, self._catalogue, self._stores.blobs, job, assignment.ids),
+            success=self._own_successes.right(job),
+        )
 
     def _run_assigned(
         self, assignment: Assignment, job: ClaimedJob, stop: Event, journal: RunJournal | None

@@ -4,6 +4,7 @@ alone."""
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -16,6 +17,8 @@ from sluice.ledger.lifecycle import plans, requests, submissions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
 
+W = TypeVar("W", bound=Walk)
+
 #: Called with the number of a submission that cannot be carried out, and the reason.
 Refuse = Callable[[int, str], None]
 
@@ -27,7 +30,7 @@ def plan_together(
     now."""
     wanted = [*wanted]
     now = _now(tx, catalogue, (submission for _, submission in wanted))
-    arrived = _arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
+    arrived = arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
     numbers = [walk.number for walk in arrived]
     submissions.activate(tx, numbers)
     told = plans.plan(tx, merge(catalogue, arrived))
@@ -47,7 +50,7 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
         askers = requests.requesters(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
         walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
-        told = plans.plan(tx, merge(catalogue, _arrive(tx, walks, now, _stay)))
+        told = plans.plan(tx, merge(catalogue, arrive(tx, walks, now, _stay)))
         ready = ready + told.ready
         upstream_failed |= told.upstream_failed
     add_to_outbox(tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)])
@@ -71,7 +74,7 @@ def _begun(
     ]
 
 
-def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> list[Walk]:
+def arrive(tx: Tx, walks: list[W], now: datetime | None, refuse: Refuse) -> list[W]:
     """Return the walks that reach their end."""
     look = known_jobs.find_with_ages if now else known_jobs.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
@@ -82,7 +85,7 @@ def _arrive(tx: Tx, walks: list[Walk], now: datetime | None, refuse: Refuse) -> 
     return arrived
 
 
-def _attempt(step: Callable[[], Walk], number: int, refuse: Refuse) -> Walk | None:
+def _attempt(step: Callable[[], W], number: int, refuse: Refuse) -> W | None:
     """Take one step, or refuse its submission with the reason.
 
     Every exception is caught, because filters and two-way functions are users' code, and a batch must not fail because

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.executor.transactions import Capacity, claim_planned
+from sluice.actors.planner import expansions
 from sluice.actors.planner.admission import RESERVED, admit
 from sluice.actors.planner.bubble_down import may_push, push_children
 from sluice.actors.planner.bubble_up import Refuse, follow_turns, plan_together
 from sluice.actors.planner.chunk_plans import SELECT_S, plan_by_chunk, selects_work_ids
 from sluice.actors.planner.compensation_plans import plan_compensation
+from sluice.actors.planner.expansions import EnteredExpansions
 from sluice.actors.planner.partition_plans import plan_by_partition
 from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
 from sluice.actors.planner.retries import plan_retry
@@ -137,17 +139,18 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
     """Judge jobs, split failed chunks, and open the gates of their children. Then plan children that no submission
     requested, in a transaction of its own."""
 
-    def work(tx: Tx) -> tuple[list[int], list[Message]]:
+    def work(tx: Tx) -> tuple[_Pushing, list[Message]]:
         judged = judgements.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
         halved = bisection.split(tx, judged.failed)
         ended = {**judged.ended, **halved.cancelled}
         told = dependencies.propagate(tx, list(ended))
         ready = follow_turns(tx, catalogue, told._replace(turned=[*told.turned, *judged.turned]))
-        childless = [job for job, app in ended.items() if not may_push(catalogue, app)]
+        adding = set(judged.adding)
+        childless = [job for job, app in ended.items() if job not in adding and not may_push(catalogue, app)]
         dependencies.remove_from_outbox(tx, childless)
         submissions.settle_blocked_by(tx, childless)
         pushing = [job for job in ended if job not in childless]
-        return pushing, [*announce(tx, judged.ready + halved.ready + ready)]
+        return _Pushing(pushing, judged.adding), [*announce(tx, judged.ready + halved.ready + ready)]
 
     pushing, messages = ledger.transact(work, TransactionKind.JUDGE)
     return messages + _push(ledger, catalogue, pushing)
@@ -161,24 +164,37 @@ def _budget(catalogue: Catalogue, app: str) -> RetryBudget | None:
 def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Message]:
     """Notify the children of jobs that ended without a judgement, or that were judged by a planner that died."""
 
-    def work(tx: Tx) -> tuple[list[int], list[Message]]:
+    def work(tx: Tx) -> tuple[_Pushing, list[Message]]:
         halved = bisection.split(tx, list(message.jobs))
-        dependencies.lock_ended(tx, list(message.jobs))
+        adding = dependencies.lock_ended(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]
         ready = follow_turns(tx, catalogue, dependencies.propagate(tx, ended))
-        return ended, [*announce(tx, halved.ready + ready)]
+        return _Pushing(ended, adding), [*announce(tx, halved.ready + ready)]
 
     told, messages = ledger.transact(work, TransactionKind.ENDED)
     return messages + _push(ledger, catalogue, told)
 
 
-def _push(ledger: Ledger, catalogue: Catalogue, ended: list[int]) -> list[Message]:
-    """Plan children apart from the judgement: that holds the parents' rows, and planning locks rows in an order of its
-    own."""
+class _Pushing(NamedTuple):
+    """Ended jobs whose children are to be planned, and those among them that add jobs (``job.expand``)."""
 
+    ended: list[int]
+    adding: list[int]
+
+
+def _push(ledger: Ledger, catalogue: Catalogue, pushing: _Pushing) -> list[Message]:
+    """Plan children apart from the judgement: that holds the parents' rows, and planning locks rows in an order of its
+    own. Added jobs are planned before that. If they cannot be, the job that adds them stays in the outbox."""
+    entered = EnteredExpansions([], [])
+    if pushing.adding:
+        entered = ledger.transact(
+            lambda tx: expansions.enter(tx, catalogue, pushing.adding), TransactionKind.EXPAND
+        )
+    ended = [job for job in pushing.ended if job not in entered.unplanned]
     if not ended:
-        return []
-    return ledger.transact(lambda tx: push_children(tx, catalogue, ended), TransactionKind.PUSH)
+        return [*entered.messages]
+    pushed = ledger.transact(lambda tx: push_children(tx, catalogue, ended), TransactionKind.PUSH)
+    return [*entered.messages, *pushed]
 
 
 #: A submission as it is in the ledger, and as it was read.

@@ -51,7 +51,7 @@ class Catalogue(Mapping[str, App]):
         groups = tuple(chain.from_iterable(alternatives.values()))
         self._served = _links_by_parent(self._apps, groups)
         self._bridged = _bridges_by_parent(self._apps, groups)
-        self._minding = self._below(name for name in alternatives if _has_lag(alternatives[name]))
+        self._minding = self.below(name for name in alternatives if _has_lag(alternatives[name]))
 
     def revised(self, apps: Iterable[App]) -> "Catalogue":
         """Return a copy with these apps in place of those with the same names."""
@@ -156,7 +156,7 @@ class Catalogue(Mapping[str, App]):
         """Return every group in which a two-way function may name a job of this app as a parent."""
         return tuple(self._bridged[name])
 
-    def _below(self, names: Iterable[str]) -> set[str]:
+    def below(self, names: Iterable[str]) -> set[str]:
         """Return these apps and all of their descendants."""
         reached: set[str] = set()
         ahead = [*names]

@@ -36,12 +36,14 @@ DEAD_FOR: Mapping[When, frozenset[State]] = {when: RERUNNABLE - met for when, me
 class Need(Struct, frozen=True, gc=False):
     """Dependency: a parent and its required condition.
 
-    If the parent succeeded more than ``lag_s_max`` seconds ago, it must succeed again.
+    If the parent succeeded more than ``lag_s_max`` seconds ago, it must succeed again. An ``added`` dependency comes
+    from a job that added jobs (``jobs.expansions``), and not from the definition.
     """
 
     parent: JobName
     when: When = "succeeded"
     lag_s_max: float | None = None
+    added: bool = False
 
 
 class Gate(Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ module reads no clock, environment or ledger.
 
 import hashlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from enum import StrEnum
@@ -15,10 +15,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar, overload
 from msgspec import Struct, json
 
 from sluice.jobs.errors import BadRequest, SluiceError
+from sluice.jobs.expansions import Expansion, ExpansionRequest, PartKeys, encoded
 from sluice.jobs.keys.identifiers import Value, parse_day
 from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.results import Returning, decoded, result_type
+from sluice.jobs.model.results import JobRequest, Returning, decoded, result_type
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.policy.policy import Policy
@@ -35,11 +37,11 @@ Acknowledge = Callable[[str], None]
 
 
 class OwnEnd(NamedTuple):
-    """Means of the code to end its job in a transaction. ``succeed`` records the success on a connection, and returns
-    the ID of its transaction. ``transaction`` opens one.
+    """Means of the code to end its job in a transaction. ``succeed`` records the success on a connection, with the jobs
+    that it adds, and returns the ID of its transaction. ``transaction`` opens one.
     """
 
-    succeed: Callable[[Any], int] | None = None
+    succeed: Callable[[Any, str | None], int] | None = None
     transaction: Transaction | None = None
 
 
@@ -76,12 +78,15 @@ class Echo(NamedTuple):
 NO_ECHO = Echo()
 
 
-class ResultSource(Protocol):
-    """Results of other jobs for a running job, as JSON. None if a job's function returned None."""
+class WorkerAnswers(Protocol):
+    """Answers of the worker to a running job: results of other jobs as JSON, None if a job's function returned None,
+    and the jobs that it adds, with canonical keys. BadRequest if there is no such job or result."""
 
     def of(self, app: str, key: str | None, identifiers: Mapping[str, str]) -> str | None: ...
 
     def needed(self, app: str) -> Mapping[str, str | None]: ...
+
+    def expansion(self, request: ExpansionRequest) -> Expansion: ...
 
 
 class RunContext(Struct, frozen=True, kw_only=True):
@@ -122,13 +127,13 @@ class RunContext(Struct, frozen=True, kw_only=True):
 
 class Assignment(RunContext, frozen=True, kw_only=True):
     """Everything that a runner needs to run one claim. ``policy`` is the app's policy with the submission's options
-    over it. ``results`` has the results of other jobs, or is None for a run without a ledger.
+    over it. ``answers`` is None for a run without a ledger.
     """
 
     app: App
     policy: Policy
     echo: Echo = NO_ECHO
-    results: ResultSource | None = None
+    answers: WorkerAnswers | None = None
 
     @property
     def timeout_s(self) -> float | None:
@@ -160,7 +165,7 @@ class Job:
         cancelled: Callable[[], bool],
         own_end: OwnEnd = _NO_OWN_END,
         acknowledge: Acknowledge | None = None,
-        results: ResultSource | None = None,
+        answers: WorkerAnswers | None = None,
     ) -> None:
         #: Logger with %-arguments. Its lines become part of the job's output and of the worker's log.
         self.log = log
@@ -175,7 +180,8 @@ class Job:
         self._own_end = own_end
         self._is_committed = False
         self._acknowledge = acknowledge
-        self._results = results
+        self._answers = answers
+        self._expansions: list[Expansion] = []
 
     @property
     def app(self) -> str:
@@ -315,7 +321,7 @@ class Job:
         """
         if self._own_end.succeed is None:
             raise self._refusal("succeed_in()", "It needs the ledger, and this run has none.")
-        self.succeeded_in = self._own_end.succeed(connection)
+        self.succeeded_in = self._own_end.succeed(connection, self.expansions)
 
     @overload
     def result_of(
@@ -338,7 +344,7 @@ class Job:
         """
         name = _name_of(app)
         texts = {word: str(value) for word, value in identifiers.items()}
-        return _value(app, self._source("result_of()").of(name, key, texts), f"a job of {name}")
+        return _value(app, self._answers_to("result_of()").of(name, key, texts), f"a job of {name}")
 
     @overload
     def results(self, app: Returning[Coroutine[Any, Any, R]]) -> Mapping[str, R]: ...
@@ -355,13 +361,49 @@ class Job:
 
         BadRequest if any of these jobs has not succeeded, or if its result is not available any more.
         """
-        found = self._source("results()").needed(_name_of(app))
+        found = self._answers_to("results()").needed(_name_of(app))
         return {key: _value(app, text, f"{_name_of(app)}/{key}") for key, text in found.items()}
 
-    def _source(self, what: str) -> ResultSource:
-        if self._results is None:
+    def expand(
+        self,
+        app: Returning[Any] | str,
+        jobs: Iterable[str | Mapping[str, object] | JobRequest[Any]],
+        *,
+        then: Returning[Any] | JobRequest[Any] | str | None = None,
+        when: When = "succeeded",
+    ) -> None:
+        """Add jobs to the submission of this job, which need this job. They are planned if this run succeeds.
+
+        ``app`` is a name or a decorated function that is keyed by template. ``jobs`` are identifiers like
+        ``[{"n": 1}, {"n": 2}]``, whole keys, or requests like ``part.job(n=1)`` without kwargs. Identifiers that are
+        not given have the values of this job. ``then`` is a job that needs all of these jobs in the state ``when``: an
+        app, or a request like ``join.job(day)``. Call this before ``succeed_in`` and before the end of ``transaction``.
+
+        If this job runs again, the new calls replace these: named jobs run again, and the others are cancelled unless
+        they have ended. BadRequest if one of the jobs cannot be planned.
+        """
+        answers = self._answers_to("expand()")
+        if self.succeeded_in is not None:
+            raise SluiceError("The success of this job is recorded already; call job.expand() before that.")
+        name = _name_of(app)
+        request = ExpansionRequest(
+            PartKeys(name, [_key_in(name, each) for each in jobs]),
+            None
+            if then is None
+            else PartKeys(_name_of_job(then), [then.key if isinstance(then, JobRequest) else {}]),
+            when,
+        )
+        self._expansions.append(answers.expansion(request))
+
+    @property
+    def expansions(self) -> str | None:
+        """Added jobs as JSON, for the worker. None if there are none."""
+        return encoded(self._expansions)
+
+    def _answers_to(self, what: str) -> WorkerAnswers:
+        if self._answers is None:
             raise self._refusal(what, "It needs the ledger, and this run has none.")
-        return self._results
+        return self._answers
 
     def _refusal(self, what: str, advice: str) -> BadRequest:
         return BadRequest(
@@ -371,6 +413,21 @@ class Job:
 
 def _name_of(app: Any) -> str:
     return app if isinstance(app, str) else str(app.name)
+
+
+def _name_of_job(job: Any) -> str:
+    return str(job.app) if isinstance(job, JobRequest) else _name_of(job)
+
+
+def _key_in(app: str, job: str | Mapping[str, object] | JobRequest[Any]) -> str | Mapping[str, str]:
+    """Return the key or the identifiers of one added job."""
+    if isinstance(job, JobRequest):
+        if job.app != app or job.kwargs:
+            raise BadRequest(
+                f"job.expand({app}, …) adds jobs of {app} without kwargs; {job.app}/{job.key} is none."
+            )
+        return job.key
+    return job if isinstance(job, str) else {word: str(value) for word, value in job.items()}
 
 
 def _value(app: Any, text: str | None, name: str) -> Any:
@@ -414,8 +471,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     depends on it.
 
     ``result_json`` is the value that the function returned, or ``result_blob`` names the blob with it.
-    ``succeeded_in`` is the ID of the database transaction in which the run itself has recorded the success of the job.
-    Whether it was committed is not known here.
+    ``expansions`` are the jobs that it adds if it succeeds (``jobs.expansions``). ``succeeded_in`` is the ID of the
+    database transaction in which the run itself has recorded the success of the job. Whether it was committed is not
+    known here.
 
     After an error, ``final`` fails the job although tries are left. ``retry_after_s`` overrides the delay of the
     app's ``retry``.
@@ -434,6 +492,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     log: str = ""
     result_json: str | None = None
     result_blob: str | None = None
+    expansions: str | None = None
     succeeded_in: int | None = None
     final: bool = False
     retry_after_s: float | None = None

@@ -37,6 +37,7 @@ class Case(Struct, frozen=True, kw_only=True):
     ran_s: float = 0.0
     is_step: bool = False
     is_compensation: bool = False
+    adds_jobs: bool = False
     saga_open: bool = False
     abort_reason: str | None = None
 

@@ -102,12 +102,15 @@ class JobPlan(Struct, frozen=True, kw_only=True):
 
     ``jobs`` contains each job once, including every parent that a gate names. Their order puts parents before
     children and is the same in every process, so that two plans do not wait for each other's rows. ``wants`` lists
-    which submission requests which job, and why.
+    which submission requests which job, and why. ``rewired`` jobs get the needs of this plan if they wait or run again,
+    even under the same definition. ``held`` jobs are locked for writing.
     """
 
     jobs: tuple[PlannedJob, ...]
     requests: tuple[tuple[int, JobName, RequestReason], ...]
     reruns: tuple[RerunRequest, ...] = ()
+    rewired: frozenset[JobName] = frozenset()
+    held: frozenset[JobName] = frozenset()
 
 
 # A plan reads hundreds of thousands. None can be part of a cycle, so the garbage collector need not track them.
@@ -116,7 +119,8 @@ class KnownJob(Struct, frozen=True, gc=False):
 
     The other fields are read only if inputs may be too old (``max_lag``). ``since`` is the time of its last change of
     state, ``claim`` the claim of its last run. ``lacks`` are the stale parents of a waiting job: their success under
-    this claim was too old when the job was planned, and they have not run since.
+    this claim was too old when the job was planned, and they have not run since. ``added`` are its needs that do not
+    come from its definition.
     """
 
     id: int
@@ -126,6 +130,7 @@ class KnownJob(Struct, frozen=True, gc=False):
     since: datetime | None = None
     claim: int = 0
     lacks: Sequence[tuple[JobName, int]] = ()
+    added: tuple[Need, ...] = ()
 
     @property
     def name(self) -> JobName:

@@ -81,6 +81,12 @@ class Failpoint:
     ENDED_COMMITTED = Point(
         "ended.committed", "The children are updated, and pushed children are not planned."
     )
+    EXPAND_WRITTEN = Point(
+        "expand.written", "The jobs that a successful job adds are planned, in an open transaction."
+    )
+    EXPAND_COMMITTED = Point(
+        "expand.committed", "The jobs that a successful job adds are planned, but its children are not."
+    )
     PUSH_WRITTEN = Point("push.written", "Pushed children are planned, in an open transaction.")
     PUSH_COMMITTED = Point(
         "push.committed", "Pushed children are planned, and no notification about the ready ones is sent."
@@ -171,6 +177,7 @@ class TransactionKind:
     CHUNKS = CommitPoints(Failpoint.CHUNKS_WRITTEN, Failpoint.CHUNKS_COMMITTED)
     JUDGE = CommitPoints(Failpoint.JUDGE_WRITTEN, Failpoint.JUDGE_COMMITTED)
     ENDED = CommitPoints(Failpoint.ENDED_WRITTEN, Failpoint.ENDED_COMMITTED)
+    EXPAND = CommitPoints(Failpoint.EXPAND_WRITTEN, Failpoint.EXPAND_COMMITTED)
     PUSH = CommitPoints(Failpoint.PUSH_WRITTEN, Failpoint.PUSH_COMMITTED)
     CANCEL = CommitPoints(Failpoint.CANCEL_WRITTEN, Failpoint.CANCEL_COMMITTED)
     CLAIM = CommitPoints(Failpoint.CLAIM_WRITTEN, Failpoint.CLAIM_COMMITTED)

@@ -76,7 +76,7 @@ class ManagedRunner:
             log=job_log(assignment.name, write=output.log, tell=worker_log(assignment.name)),
             cancelled=lambda: limits.reached() is not None,
             acknowledge=acknowledge,
-            results=assignment.results,
+            answers=assignment.answers,
         )
         with output:
             outcome = self._watched(job, limits, attachment, output if assignment.app.unbounded else None)

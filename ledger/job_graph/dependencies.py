@@ -54,10 +54,10 @@ FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(name)s::text[], %(unmet)s::i
 ON CONFLICT (child, gate) DO NOTHING
 """
 _INSERT_NEEDS = """
-INSERT INTO need (child, gate, parent, condition)
-SELECT child, gate, parent, condition
-FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condition)s::text[])
-     AS new (child, gate, parent, condition)
+INSERT INTO need (child, gate, parent, condition, added)
+SELECT child, gate, parent, condition, added
+FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condition)s::text[], %(added)s::bool[])
+     AS new (child, gate, parent, condition, added)
 ON CONFLICT (child, gate, parent) DO NOTHING
 """
 _DISCOUNT = """
@@ -72,7 +72,7 @@ FROM held WHERE need.child = held.child AND need.gate = held.gate AND need.paren
 """
 _OUTDATED = f"""
 SELECT job.id FROM job JOIN unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) USING (id)
-WHERE job.digest IS DISTINCT FROM given.digest
+WHERE (job.digest IS DISTINCT FROM given.digest OR job.id = ANY(%(anyway)s::bigint[]))
   AND (job.state = '{State.WAITING}' AND job.id = ANY(%(asked)s::bigint[]) OR job.state = '{State.CANCELLED}'
        OR job.state IN ({_ENDED}) AND job.id = ANY(%(again)s::bigint[]))
 ORDER BY job.id
@@ -89,9 +89,15 @@ FROM unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest) WHERE
 
 
 def outdated(
-    tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int], *, asked: list[int], again: list[int]
+    tx: Tx,
+    jobs: Sequence[PlannedJob],
+    ids: Mapping[JobName, int],
+    *,
+    asked: list[int],
+    again: list[int],
+    anyway: list[int],
 ) -> list[PlannedJob]:
-    """Return the jobs that wait, or are about to, under an older definition than that of this plan.
+    """Return the jobs that wait, or are about to, under an older definition than that of this plan, or ``anyway``.
 
     ``again`` are ended jobs that will be run again. A waiting job counts only if it was ``asked`` for. A push names
     parents without requesting them, so a job that was requested would wait for them indefinitely.
@@ -101,7 +107,10 @@ def outdated(
         return []
     digests = [job.digest for job in known.values()]
     return [
-        known[id] for id in tx.column(_OUTDATED, jobs=list(known), digests=digests, asked=asked, again=again)
+        known[id]
+        for id in tx.column(
+            _OUTDATED, jobs=list(known), digests=digests, asked=asked, again=again, anyway=anyway
+        )
     ]
 
 
@@ -150,13 +159,13 @@ def _write(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> No
         return
     tx.write(_INSERT_GATES, **arrays(gates, "child", "gate", "name", "unmet"))
     needs = [
-        (ids[job.name], place, ids[need.parent], need.when)
+        (ids[job.name], place, ids[need.parent], need.when, need.added)
         for job in jobs
         for place, gate in enumerate(job.gates)
         for need in gate.needs
     ]
     if needs:
-        tx.write(_INSERT_NEEDS, **arrays(needs, "child", "gate", "parent", "condition"))
+        tx.write(_INSERT_NEEDS, **arrays(needs, "child", "gate", "parent", "condition", "added"))
 
 
 _MET, _DEAD = (
@@ -181,9 +190,12 @@ UNSTARTED = (
     "(need.condition = 'running' AND parent.unbounded AND parent.handle IS NULL"
     f" AND parent.state IN ({sql_list(State.RUNNING, State.EXECUTED)}))"
 )
+#: True if a parent's success adds jobs that are not planned yet. Until then it decides nothing, because a child may
+#: need these jobs too.
+EXPANDING = f"(parent.expansion = 'open' AND parent.state = '{State.SUCCEEDED}')"
 #: Verdict of a parent's state on a need: true if it is met, false if it is dead, null if it is still open.
 VERDICT = (
-    f"(CASE WHEN {UNSPLIT} OR {OUTLIVED} OR {UNSTARTED} THEN NULL"
+    f"(CASE WHEN {UNSPLIT} OR {OUTLIVED} OR {UNSTARTED} OR {EXPANDING} THEN NULL"
     f" WHEN {_MET} THEN true WHEN {_DEAD} THEN false END)"
 )
 
@@ -253,7 +265,9 @@ _STILL_TO_TELL = f"""
 SELECT DISTINCT parent.id FROM need JOIN job parent ON parent.id = need.parent
 WHERE need.child = ANY(%(jobs)s) AND need.met IS NULL AND {VERDICT} IS NOT NULL
 """
-_HOLD_ENDED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
+_HOLD_ENDED = f"""
+SELECT id, coalesce({EXPANDING}, false) FROM job parent WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE
+"""
 _HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _HOLD_WAITING = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER BY id FOR UPDATE
@@ -340,9 +354,10 @@ def after_recount(tx: Tx, waiting: list[int]) -> Propagated:
     return Propagated([], turned(tx, [job for job in waiting if job not in ended]), ended)
 
 
-def lock_ended(tx: Tx, ended: list[int]) -> None:
-    """Lock the ended jobs (FOR SHARE) before propagating them, so that no concurrent rerun revives them in between."""
-    tx.rows(_HOLD_ENDED, jobs=ended)
+def lock_ended(tx: Tx, ended: list[int]) -> list[int]:
+    """Lock the ended jobs (FOR SHARE) before propagating them, so that no concurrent rerun revives them in between.
+    Return the jobs among them whose expansions must be planned."""
+    return [id for id, is_expanding in tx.rows(_HOLD_ENDED, jobs=ended) if is_expanding]
 
 
 def propagate(tx: Tx, ended: list[int], *, leave_startable: bool = False) -> Propagated:

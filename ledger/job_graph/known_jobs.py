@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from sluice.jobs.model.dependency import Need, When
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.states import State
@@ -11,10 +12,15 @@ from sluice.ledger.job_graph.dependencies import OUTLIVED
 _NAMED = """
 FROM job JOIN unnest(%(app)s::text[], %(key)s::text[]) AS named (app, key) USING (app, key)
 """
-_FIND = f"SELECT job.id, job.app, job.key, job.state {_NAMED}"
+# Few jobs have needs that another job has added, and their index holds no others.
+_ADDED = """
+ARRAY(SELECT ARRAY[parent.app, parent.key, min(need.condition)] FROM need JOIN job parent ON parent.id = need.parent
+      WHERE need.child = job.id AND need.added GROUP BY parent.id ORDER BY parent.id) AS added
+"""
+_FIND = f"SELECT job.id, job.app, job.key, job.state, {_ADDED} {_NAMED}"
 # Few walks depend on the age of inputs. The other walks use ``_FIND``, which reads neither times nor needs.
 _LOOK = f"""
-SELECT job.id, job.app, job.key, job.state, job.changed_at, job.claim,
+SELECT job.id, job.app, job.key, job.state, {_ADDED}, job.changed_at, job.claim,
        CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
            SELECT ARRAY[parent.app, parent.key, need.stale_claim::text]
            FROM need JOIN job parent ON parent.id = need.parent
@@ -28,7 +34,7 @@ def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
     if not names:
         return {}
     rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
-    known = (KnownJob(id, app, key, State(state)) for id, app, key, state in rows)
+    known = (KnownJob(id, app, key, State(state), added=_needs(added)) for id, app, key, state, added in rows)
     return {job.name: job for job in known}
 
 
@@ -39,10 +45,14 @@ def find_with_ages(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob
         return {}
     rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
     known = (
-        KnownJob(id, app, key, State(state), since, claim, _lacks(parents or ()))
-        for id, app, key, state, since, claim, parents in rows
+        KnownJob(id, app, key, State(state), since, claim, _lacks(parents or ()), _needs(added))
+        for id, app, key, state, added, since, claim, parents in rows
     )
     return {job.name: job for job in known}
+
+
+def _needs(added: Iterable[tuple[str, str, When]]) -> tuple[Need, ...]:
+    return tuple(Need(JobName(app, key), when, added=True) for app, key, when in added)
 
 
 def _lacks(parents: Iterable[Sequence[str]]) -> tuple[tuple[JobName, int], ...]:

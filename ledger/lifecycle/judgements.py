@@ -18,7 +18,7 @@ from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL_UNDONE, EXPIRE_LATE, FAIL, MARK_FATAL, RETRY, SUCCEED, By, Verb
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW, guard, move
-from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph import dependencies, expansions
 from sluice.ledger.job_graph.demand import UNWANTED
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
@@ -44,6 +44,7 @@ ON_SUCCESS = (
     SuccessEffect("is_chunk", "job.work_ids IS NOT NULL", freshness.record),
     SuccessEffect("is_step", "job.output_table IS NOT NULL", partitions.made),
     SuccessEffect("is_compensation", "job.undoes IS NOT NULL", compensations.undo),
+    SuccessEffect("adds_jobs", "job.expansion IS NOT NULL", expansions.reopen),
 )
 #: SQL that is true for a job that succeeds if its run does, without any effect and whatever its history is.
 IS_PLAIN = " AND ".join(
@@ -98,13 +99,15 @@ class JudgeResult(msgspec.Struct, frozen=True):
 
     ``ended`` are the jobs that are terminal now and must be propagated, each with its app. ``failed`` are the jobs
     among them that an error ended. ``ready`` jobs are due for another round immediately. ``turned`` jobs wait and have
-    lost an alternative; the parents of their next one must be requested.
+    lost an alternative; the parents of their next one must be requested. ``adding`` are the ended jobs whose expansions
+    must be planned.
     """
 
     ended: Mapping[int, str]
     failed: list[int]
     ready: list[ReadyJob]
     turned: list[int]
+    adding: list[int]
 
 
 def judge(
@@ -129,8 +132,9 @@ def judge(
     ready = make_ready(tx, By.PLANNER, waiting)
     runtimes.note(tx, [(case.app, case.took_s) for case in cases.values() if case.took_s is not None])
     over = {job: cases[job].app for job in [*chain.from_iterable(ended.values()), *cancelled]}
+    adding = _adding(cases, ended)
     return JudgeResult(
-        {**consequences.upstream_failed, **over}, ended.get(FAIL, []), ready, consequences.turned
+        {**consequences.upstream_failed, **over}, ended.get(FAIL, []), ready, consequences.turned, adding
     )
 
 
@@ -141,6 +145,11 @@ def _end(tx: Tx, verdicts: list[Verdict]) -> tuple[list[int], dict[Verb, list[in
     called_off = by_verb[CANCEL_UNDONE]
     requested_again = tx.column(_BEGIN_ANEW, jobs=called_off) if called_off else []
     return requested_again, {verb: tx.column(_END[verb], jobs=jobs) for verb, jobs in by_verb.items() if jobs}
+
+
+def _adding(cases: Mapping[int, Case], ended: Mapping[Verb, list[int]]) -> list[int]:
+    """Return the succeeded jobs whose expansions must be planned."""
+    return [job for job in ended.get(SUCCEED, []) if cases[job].adds_jobs]
 
 
 def _after_success(tx: Tx, succeeded: list[Case]) -> list[Propagated]:

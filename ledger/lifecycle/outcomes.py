@@ -8,7 +8,8 @@ error is such a success, unless the job
 - has an ``end_before``;
 - is a chunk, or makes partitions;
 - is a saga in flight, or a compensation;
-- runs until it is stopped.
+- runs until it is stopped;
+- adds jobs, or has added jobs before.
 
 The fast path leaves such jobs unchanged. They are recorded (``record``), and the planner judges them.
 
@@ -31,6 +32,7 @@ from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move, move_twice
+from sluice.ledger.job_graph import expansions
 from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import READY_COLUMNS, ReadyJob, make_ready, move_out
 from sluice.ledger.lifecycle.judgements import IS_PLAIN
@@ -156,9 +158,7 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     by_ending: dict[Ending, list[Claim]] = {}
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
-    executed = move_out(
-        tx, _RECORD, **_columns(_of(by_ending, Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED))
-    )
+    executed = _record_executed(tx, outcomes, by_ending)
     ready, waiting = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_STARTED))
     others = _of(by_ending, Ending.VERSION_UNAVAILABLE)
     elsewhere = move_out(tx, _SET_ASIDE, **_columns(others)) if others else []
@@ -175,6 +175,18 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
         suspended=suspended,
         refused=[right for right in outcomes if right.job not in done],
     )
+
+
+def _record_executed(
+    tx: Tx, outcomes: Mapping[Claim, Outcome], by_ending: dict[Ending, list[Claim]]
+) -> list[int]:
+    """Record the outcomes to be judged, and the jobs that the successes among them add."""
+    done = _of(by_ending, Ending.DONE)
+    adding = {right: added for right in done if (added := outcomes[right].expansions) is not None}
+    expansions.store(tx, adding)
+    executed = move_out(tx, _RECORD, **_columns([*done, *_of(by_ending, Ending.ERROR, Ending.UNDO_FAILED)]))
+    expansions.open_recorded(tx, [right for right in adding if right.job in executed])
+    return executed
 
 
 def _of(by_ending: dict[Ending, list[Claim]], *endings: Ending) -> list[Claim]:
@@ -235,7 +247,11 @@ _FINISH = move_twice(
 
 def finish(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> dict[int, str]:
     """Record and judge the outcomes that need no judgement; return the jobs that succeeded, each with its app."""
-    done = {right: outcome for right, outcome in outcomes.items() if outcome.ending is Ending.DONE}
+    done = {
+        right: outcome
+        for right, outcome in outcomes.items()
+        if outcome.ending is Ending.DONE and outcome.expansions is None
+    }
     if not done:
         return {}
     rows = tx.rows(_FINISH, **parameters(done))

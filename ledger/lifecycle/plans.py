@@ -7,7 +7,8 @@ only the children of existing and of skipped jobs are recounted after their need
 A crash leaves nothing, because a plan is one transaction.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -15,7 +16,15 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand, dependencies, insertion, known_jobs, priorities, reruns
+from sluice.ledger.job_graph import (
+    demand,
+    dependencies,
+    expansions,
+    insertion,
+    known_jobs,
+    priorities,
+    reruns,
+)
 from sluice.ledger.job_graph.dependencies import Propagated
 from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream, made_ready, make_ready
 from sluice.ledger.lifecycle import bisection
@@ -27,7 +36,10 @@ SELECT id FROM job
 WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[]))
 ORDER BY id FOR UPDATE
 """
-_HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
+_HOLD = f"""
+SELECT id, state, paused, expansion IS NOT NULL, coalesce({dependencies.EXPANDING}, false)
+FROM job parent WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE
+"""
 
 # Waiting jobs of which every gate is dead or needs a parent that no submission has requested.
 _WITHOUT_PARENTS = f"""
@@ -44,7 +56,7 @@ class _Entered(Struct, frozen=True):
     ``older`` are the jobs that had a row before, ``fresh`` the jobs that get their needs now: they are new, or were
     only expected. Of the older jobs, ``requested_again`` have needs, ``split`` have halves, and ``held_back`` are
     paused. ``begun`` jobs are ready already. ``reruns`` have the jobs that they still concern. ``paused`` are paused
-    submissions.
+    submissions. ``adds_jobs``: one of the older jobs has added jobs.
     """
 
     plan: JobPlan
@@ -58,6 +70,7 @@ class _Entered(Struct, frozen=True):
     split: list[int]
     held_back: list[int]
     reruns: list[tuple[RerunRequest, list[int]]]
+    adds_jobs: bool
 
     def numbers(self, jobs: Iterable[PlannedJob]) -> list[int]:
         return [self.ids[job.name] for job in jobs]
@@ -91,7 +104,8 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
     paused = pauses.lock_pauses(tx, {number for number, _, _ in plan.requests})
     made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
-    older, split, held_back = _hold(tx, plan, made)
+    held = _hold(tx, plan, made)
+    older = held.ids
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
     skipped, wanted = _standing(plan, EntryState.SKIPPED), _standing(plan, EntryState.WANTED)
@@ -107,9 +121,10 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
         skipped=skipped,
         fresh=[job for job in wanted if is_fresh[job.name]],
         requested_again=[job for job in wanted if not is_fresh[job.name]],
-        split=split,
-        held_back=held_back,
+        split=held.split,
+        held_back=held.paused,
         reruns=reruns,
+        adds_jobs=held.adds_jobs,
     )
 
 
@@ -119,12 +134,16 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     plan, ids, again = entered.plan, entered.ids, entered.requested_again
     dependencies.write(tx, entered.fresh, ids)
     rerun = [job for _, jobs in entered.reruns for job in jobs]
-    changed = dependencies.outdated(tx, again, ids, asked=[*entered.requested], again=rerun)
+    rewired = [ids[name] for name in plan.rewired]
+    changed = dependencies.outdated(tx, again, ids, asked=[*entered.requested], again=rerun, anyway=rewired)
     dependencies.replace(tx, changed, ids)
     dependencies.mark_stale(tx, [job for job in plan.jobs if job.stale], ids)
     demand.request(
         tx, [(number, ids[name], request_reason) for number, name, request_reason in plan.requests]
     )
+    if entered.adds_jobs:
+        asking = sorted({number for number, _, _ in plan.requests})
+        expansions.request_added(tx, entered.numbers(again), numbers=asking)
     halves = bisection.replace_split(tx, entered.split)
     decided = _decided(entered.fresh, entered.older.keys() | {job.name for job in entered.skipped})
     replanned = entered.numbers([*decided, *changed])
@@ -171,20 +190,49 @@ def _standing(plan: JobPlan, standing: EntryState) -> list[PlannedJob]:
     return [job for job in plan.jobs if job.standing is standing]
 
 
-def _hold(
-    tx: Tx, plan: JobPlan, made: Collection[JobName]
-) -> tuple[dict[JobName, int], list[int], list[int]]:
-    """Lock the plan's existing jobs, so that they cannot end before this transaction does. Return their ids, and the
-    split and the paused jobs among them."""
+class _HeldJob(NamedTuple):
+    """Row of ``_HOLD``."""
+
+    id: int
+    state: str
+    paused: bool
+    adds_jobs: bool
+    is_expanding: bool
+
+
+class _Held(NamedTuple):
+    """Existing jobs of a plan, with the split and the paused jobs among them. ``adds_jobs``: one of them has added
+    jobs. ``expanding`` jobs add jobs that are not planned yet."""
+
+    ids: dict[JobName, int]
+    split: list[int]
+    paused: list[int]
+    adds_jobs: bool
+    expanding: list[int]
+
+
+def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName]) -> _Held:
+    """Lock the plan's existing jobs, so that they cannot end before this transaction does."""
     existing = known_jobs.find(tx, [job.name for job in plan.jobs if job.name not in made])
     ids = {name: known.id for name, known in existing.items()}
     if not ids:
-        return {}, [], []
-    again = [ids[name] for rerun in plan.reruns for name in rerun.names if name in ids]
-    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
-    held = tx.rows(_HOLD, jobs=list(ids.values()))
-    split = [id for id, state, _ in held if state == State.SPLIT]
-    return ids, split, [id for id, _, paused in held if paused]
+        return _held({}, [])
+    written = [*plan.held, *(name for rerun in plan.reruns for name in rerun.names)]
+    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=[ids[name] for name in written if name in ids])
+    held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
+    # Nothing requested the jobs that they add, and now something may.
+    dependencies.add_to_outbox(tx, held.expanding)
+    return held
+
+
+def _held(ids: dict[JobName, int], held: Sequence[_HeldJob]) -> _Held:
+    return _Held(
+        ids,
+        split=[job.id for job in held if job.state == State.SPLIT],
+        paused=[job.id for job in held if job.paused],
+        adds_jobs=any(job.adds_jobs for job in held),
+        expanding=[job.id for job in held if job.is_expanding],
+    )
 
 
 def _still_due(tx: Tx, rerun: RerunRequest, ids: Mapping[JobName, int]) -> list[int]:

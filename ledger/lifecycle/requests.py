@@ -48,6 +48,7 @@ WHERE job.id = ANY(%(jobs)s) AND submission_job.request_reason <> {RequestReason
   AND job.state = '{State.WAITING}' AND submission.state = '{SubmissionState.ACTIVE}'
 ORDER BY job.id, submission.number
 """
+_BODIES = f"SELECT number, {BODY} FROM submission WHERE number = ANY(%(numbers)s)"
 _UNREAD = f"it is larger than {STORED_BYTES_MAX} bytes, or holds a number of more than {DIGITS_MAX} digits."
 
 
@@ -85,6 +86,12 @@ def requesters(tx: Tx, jobs: list[int]) -> list[Requester]:
         for number, body, app, key in tx.rows(_ASKERS, jobs=jobs)
         if (submission := read(body)[0])
     ]
+
+
+def bodies(tx: Tx, numbers: list[int]) -> dict[int, Submission]:
+    """Return the requests of these submissions by number, without the unreadable ones."""
+    rows = tx.rows(_BODIES, numbers=sorted({*numbers})) if numbers else []
+    return {number: submission for number, body in rows if (submission := read(body)[0])}
 
 
 def _safe(body: str | None) -> bytes:

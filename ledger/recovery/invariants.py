@@ -131,6 +131,12 @@ _RULES = {
         SELECT id FROM job WHERE waiting_for_slot
             AND (state <> '{State.WAITING}' OR NOT unblocked OR paused OR pool IS NULL)
     """,
+    "the jobs that a success adds are planned, or will be": f"""
+        SELECT job.id FROM job WHERE job.state = '{State.SUCCEEDED}' AND job.expansion = 'open'
+          AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
+          AND EXISTS (SELECT 1 FROM submission_job JOIN submission ON submission.number = submission_job.submission
+                      WHERE submission_job.job = job.id AND {STILL_WANTS})
+    """,
     "a job that was split has two halves, and their work IDs are together its own": f"""
         SELECT id FROM job WHERE state = '{State.SPLIT}' AND NOT (
             2 = (SELECT count(*) FROM job half WHERE half.bisected_from = job.id)

@@ -11,6 +11,7 @@ finds orphaned rows.
 - ``freshness``: the age of results, per work ID.
 - ``partition``: the existing partitions, and the job that has to make each missing one.
 - ``shared_kwargs``: the kwargs that jobs refer to by digest.
+- ``expansion``: the jobs that a successful job adds to its submissions.
 - ``plan_attempt``: the attempts at planning a submission that take long.
 """
 
@@ -180,6 +181,11 @@ job = Table(
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     _moment("pruned_at", comment="history before this time was removed"),
+    Column(
+        "expansion",
+        Text,
+        comment="its success adds jobs: open if these are not planned yet; null if it never did",
+    ),
     UniqueConstraint("app", "key", name="job_name"),
     CheckConstraint(one_of("state", State), name="job_state"),
     CheckConstraint("fails >= 0 AND timeouts >= 0 AND losses >= 0", name="job_counts"),
@@ -203,6 +209,7 @@ job = Table(
         name="job_waiting_for_slot",
     ),
     CheckConstraint(f"NOT saga_open OR unblocked AND {one_of('state', SAGA_OPEN)}", name="job_saga_open"),
+    CheckConstraint("expansion IN ('open', 'entered')", name="job_expansion"),
     CheckConstraint("(undoes IS NULL) = (undoes_claim IS NULL)", name="job_undoes"),
     Index(
         "job_suspended",
@@ -325,7 +332,10 @@ need = Table(
     Column("condition", Text, nullable=False),
     Column("met", Boolean, comment="null: open; true: met; false: cannot be met any more"),
     Column("stale_claim", BigInteger, comment="claim of a success of the parent that is too old"),
+    _flag("added", "added by the parent or by an earlier parent, and not defined by the app"),
     Index("need_parent", "parent"),
+    Index("need_added_child", "child", postgresql_where=text("added")),
+    Index("need_added_parent", "parent", postgresql_where=text("added")),
     Index("need_running", "parent", postgresql_where=text("condition = 'running' AND met IS NULL")),
 )
 
@@ -357,6 +367,15 @@ propagation_outbox = Table(
     ),
     _moment("since", nullable=False),
     Index("propagation_outbox_since", "since"),
+)
+
+
+expansion = Table(
+    "expansion",
+    metadata,
+    Column("job", BigInteger, primary_key=True, autoincrement=False),
+    Column("claim", BigInteger, nullable=False, comment="claim whose success adds the jobs"),
+    Column("body", JSONB, comment="the added jobs; null once they are planned"),
 )
 
 

@@ -42,7 +42,7 @@ _FUNCTIONS = {
     "submit(jsonb)": ("control", "worker", "submitter"),
     "resume(jsonb)": ("control", "worker"),
     # A caller needs the ID of the worker that runs the job, which only the job's own code gets.
-    "succeed(bigint, bigint, uuid, text, text, timestamptz)": ("control", "worker", "submitter"),
+    "succeed(bigint, bigint, uuid, text, text, timestamptz, jsonb)": ("control", "worker", "submitter"),
 }
 #: Functions that run with the caller's rights.
 _PLAIN_FUNCTIONS = {

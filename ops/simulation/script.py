@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sluice.actors.executor.assignments import assign
 from sluice.actors.executor.job_services import user_transaction
 from sluice.actors.executor.own_successes import own_success
-from sluice.actors.results import RunResults
+from sluice.actors.results import RunAnswers
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Assignment, Ending, Outcome
@@ -77,9 +77,14 @@ class ScriptedWork:
         return with_stored_result(outcome, assignment, self._stores.blobs)
 
     def _run(self, claimed: ClaimedJob, assignment: Assignment) -> Outcome:
-        results = RunResults(self._ledger, self._catalogue, self._stores.blobs, claimed, assignment.ids)
         return runner_for(assignment.app, self._stores).run(
-            replace(assignment, results=results, success=self._success(claimed)),
+            replace(
+                assignment,
+                answers=RunAnswers(
+                    self._ledger, self._catalogue, self._stores.blobs, claimed, assignment.ids
+                ),
+                success=self._success(claimed),
+            ),
             stop=threading.Event(),
             report=_unheard,
             transaction=partial(user_transaction, self._ledger),

@@ -16,6 +16,8 @@ from datetime import datetime
 from itertools import chain
 from typing import NamedTuple, Self
 
+from msgspec.structs import replace
+
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.cycles import cycles
 from sluice.jobs.catalogue.fields.policy_options import parse_policy
@@ -107,6 +109,9 @@ class Walk:
     ``now`` is the time by which the age of inputs is judged. Without it, inputs may be of any age.
     """
 
+    #: Reason of the requests for the roots.
+    _asked_as: RequestReason = RequestReason.ASKED
+
     def __init__(
         self, catalogue: Catalogue, number: int, submission: Submission, now: datetime | None = None
     ) -> None:
@@ -125,6 +130,7 @@ class Walk:
         self._planned: dict[JobName, PlannedJob] = {}
         self._bridged = False
         self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
+        self._added: dict[JobName, tuple[Need, ...]] = {}
         self._stale: dict[JobName, int] = {}
         self._taken_along: set[JobName] = set()
         require_fit(catalogue.app(submission.app), submission.policy)
@@ -145,6 +151,8 @@ class Walk:
         for name in self.asks():
             found = known.get(name)
             self._states[name] = found.state if found else None
+            if found and found.added:
+                self._added.setdefault(name, found.added)
             if found and self._ages:
                 self._ages.note(name, found)
         choices, self._choices = self._choices, []
@@ -176,7 +184,7 @@ class Walk:
                 yield (
                     self.number,
                     name,
-                    RequestReason.ASKED if name in self._asked_for else RequestReason.PULLED,
+                    self._asked_as if name in self._asked_for else RequestReason.PULLED,
                 )
 
     def reruns(self) -> Iterator[RerunRequest]:
@@ -220,10 +228,11 @@ class Walk:
 
     def _add_run(self, keyspace: Keyspace, app: App, name: JobName) -> None:
         """Add a job that is going to run, with its needs. Its parents are requested when their states are known."""
-        gates = keyspace.gates(app, name.key)
+        gates = self._gates(keyspace, app, name)
         if not gates:
             _require_match(keyspace, app, name.key)
-        self._bridged = self._bridged or self._catalogue.has_bridges(app.name)
+        added = any(need.added for gate in gates for need in gate.needs)
+        self._bridged = self._bridged or added or self._catalogue.has_bridges(app.name)
         # Chunks and compensations keep the needs that they were planned with.
         keeps = app.chunking or self._catalogue.undoes(name.app)
         self._add(name, EntryState.WANTED, gates, digest=None if keeps else app.digest)
@@ -233,9 +242,16 @@ class Walk:
     def _look_behind(self, keyspace: Keyspace, app: App, name: JobName) -> None:
         """Request the needs of a dead job that a rerun revives along with its child. The job itself is not wanted,
         because it keeps its terms."""
-        if keyspace.passes(app, name.key) and (gates := keyspace.gates(app, name.key)):
+        if keyspace.passes(app, name.key) and (gates := self._gates(keyspace, app, name)):
             self._add(name, EntryState.EXPECTED, gates)
             self._choices.append((name, gates))
+
+    def _gates(self, keyspace: Keyspace, app: App, name: JobName) -> tuple[Gate, ...]:
+        return with_added(keyspace.gates(app, name.key), self._added_needs(name))
+
+    def _added_needs(self, name: JobName) -> tuple[Need, ...]:
+        """Return the needs that other jobs have added to this one, as the ledger has them."""
+        return self._added.get(name, ())
 
     def _runs_again(self, name: JobName) -> bool:
         """Return whether the job will run even if it has ended."""
@@ -304,14 +320,14 @@ class Walk:
         return state not in _OVER or state in MET[need.when]
 
     def _refuse_circles(self) -> None:
-        """Refuse jobs that would wait for themselves. Two-way functions can cause that; the other dependencies in
-        definitions cannot."""
+        """Refuse jobs that would wait for themselves. Two-way functions and added needs can cause that; the other
+        dependencies in definitions cannot."""
         parents = {name: [*_parents(job.gates)] for name, job in self._planned.items() if job.gates}
         for path in cycles(parents):
             raise BadRequest(
                 f"A job would wait for itself: {' -> '.join(map(str, path))}.",
                 where=self.submission.app,
-                advice="Fix the two-way function that leads back.",
+                advice="Fix the two-way function or the job.expand() that leads back.",
             )
 
     def _add(
@@ -341,6 +357,23 @@ class Walk:
         if app not in self._terms:
             self._terms[app] = terms_of(self._catalogue.app(app), self.submission.policy)
         return self._terms[app]
+
+
+def with_added(gates: tuple[Gate, ...], added: tuple[Need, ...]) -> tuple[Gate, ...]:
+    """Return the gates of a definition, each with the added needs too."""
+    if not added:
+        return gates
+    if not gates:
+        return (Gate("", added),)
+    return tuple(Gate(gate.name, _together(gate.needs, added)) for gate in gates)
+
+
+def _together(defined: tuple[Need, ...], added: tuple[Need, ...]) -> tuple[Need, ...]:
+    """Return the needs in canonical order. A parent that the definition names too keeps its condition."""
+    parents = {need.parent: need for need in added}
+    kept = [replace(need, added=True) if need.parent in parents else need for need in defined]
+    rest = parents.keys() - {need.parent for need in defined}
+    return tuple(sorted([*kept, *(parents[name] for name in rest)], key=lambda need: need.parent))
 
 
 def _parents(gates: tuple[Gate, ...]) -> Iterable[JobName]:

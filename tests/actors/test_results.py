@@ -166,7 +166,7 @@ def test_a_job_that_reads_no_result_fails_with_the_reason(
 def test_an_identifier_that_neither_is_given_nor_is_the_jobs_own_is_named(shop: Bench) -> None:
     done(shop, "lonely", "7")
     error = shop.round_of("lonely/7").error or ""
-    assert "The result of a job of sales needs its identifiers shop, day." in error
+    assert "A job of sales needs its identifiers shop, day." in error
 
 
 @pytest.mark.parametrize("app", ["total", "total_apart"])

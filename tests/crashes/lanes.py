@@ -117,7 +117,7 @@ LANES: Sequence[Lane] = (
         name="planner",
         broker="rabbitmq",
         queues=(PLANNER,),
-        loads=("diamond", "stumble", "chunks", "cancel"),
+        loads=("diamond", "stumble", "fan", "chunks", "cancel"),
         points=(
             Failpoint.SUBMIT_WRITTEN,
             Failpoint.SUBMIT_COMMITTED,
@@ -129,6 +129,8 @@ LANES: Sequence[Lane] = (
             Failpoint.JUDGE_COMMITTED,
             Failpoint.ENDED_WRITTEN,
             Failpoint.ENDED_COMMITTED,
+            Failpoint.EXPAND_WRITTEN,
+            Failpoint.EXPAND_COMMITTED,
             Failpoint.PUSH_WRITTEN,
             Failpoint.PUSH_COMMITTED,
             Failpoint.CANCEL_WRITTEN,

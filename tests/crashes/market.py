@@ -198,6 +198,10 @@ class Market:
         self.want(f"shaky/{key}", f"steadied/{key}")
         self._client.submit(Submission(app="steadied", key=key))
 
+    def fan(self, key: str) -> None:
+        self.want(f"cutter/{key}", f"slice/{key}_1", f"slice/{key}_2", f"plate/{key}")
+        self._client.submit(Submission(app="cutter", key=key))
+
     def bank(self, key: str) -> None:
         self.want(f"banker/{key}")
         self._client.submit(Submission(app="banker", key=key))
@@ -266,6 +270,7 @@ _LOADS: Mapping[str, Callable[[Market, str], None]] = {
         Market.diamond,
         Market.whole,
         Market.stumble,
+        Market.fan,
         Market.bank,
         Market.pay,
         Market.print,

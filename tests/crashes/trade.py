@@ -66,6 +66,26 @@ def steadied(job: Job) -> int:
 
 
 @app(**_WORDS)
+def cutter(job: Job) -> int:
+    """Add two jobs, and one that needs both."""
+    note(job)
+    job.expand(slice_, [{"m": 1}, {"m": 2}], then=plate)
+    return job.claim
+
+
+@app(**_WORDS | {"job_id": "{n}_{m}", "name": "slice"})
+def slice_(job: Job) -> int:
+    note(job)
+    return job.claim
+
+
+@app(**_WORDS)
+def plate(job: Job) -> int:
+    note(job)
+    return job.claim
+
+
+@app(**_WORDS)
 def banker(job: Job) -> int:
     """Write a row in one transaction with the success."""
     note(job)

@@ -155,6 +155,7 @@ JUDGED = {
     "is_chunk": "work_ids = '[[1, 1]]'",
     "is_step": "output_table = 't'",
     "is_compensation": "undoes = 7, undoes_claim = 1",
+    "adds_jobs": "expansion = 'entered'",
     "has a deadline": "end_before = '2999-01-01', effective_deadline = '2999-01-01'",
     "is an open saga": "saga_open = true",
     "is a long-running service": "unbounded = true",

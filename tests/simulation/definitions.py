@@ -9,6 +9,7 @@ import msgspec
 from sluice.broker.messages import Cancel, Message, Submit
 from tests.simulation.breakers import with_drawn_breakers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
+from tests.simulation.expansions import with_drawn_expansions
 from tests.simulation.partitions import (
     drawn_landing,
     drawn_partition_apps,
@@ -55,6 +56,11 @@ def drawn_partitions(rng: random.Random) -> dict[str, Any]:
 def drawn_sagas(rng: random.Random) -> dict[str, Any]:
     """Draw one to four apps, most of which are sagas or can be undone."""
     return with_drawn_pools(rng, with_drawn_sagas(rng, _drawn_graph(rng, rng.randint(1, 4))))
+
+
+def drawn_expansions(rng: random.Random) -> dict[str, Any]:
+    """Draw one to three apps, and apps whose jobs add jobs."""
+    return with_drawn_pools(rng, with_drawn_expansions(rng, _drawn_graph(rng, rng.randint(1, 3))))
 
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:

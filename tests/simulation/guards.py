@@ -6,7 +6,7 @@ from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
-from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph import dependencies, expansions
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import bisection, claims, outcomes, plans
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
@@ -117,6 +117,19 @@ _OF_JOBS = {
     ),
     "a plan ignores the inputs of steps": Mutant(
         code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
+    ),
+    "a success decides needs before its jobs are planned": Mutant(
+        both(
+            sql(dependencies, "_COUNT_DOWN", dependencies.EXPANDING, "false"),
+            sql(dependencies, "_SETTLE_FOR_CHILDREN", dependencies.EXPANDING, "false"),
+        ),
+        theme="expansions",
+    ),
+    "an expansion is forgotten if its planner dies": Mutant(
+        code(dependencies, "lock_ended", lambda tx, ended: []), theme="expansions", faults=DEADLY
+    ),
+    "jobs of an earlier expansion are kept": Mutant(
+        code(expansions, "_DETACH", "SELECT %(jobs)s::bigint[], %(parents)s::bigint[]"), theme="expansions"
     ),
     "skipped and failed parents are forgotten": Mutant(
         code(dependencies, "fail_upstream", lambda tx, jobs: {}), theme="templates", first=7

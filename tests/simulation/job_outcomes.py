@@ -1,10 +1,13 @@
 """Durations and outcomes of the jobs of a drawn world."""
 
+from msgspec.structs import replace
+
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.work import Effort
 from sluice.ops.simulation.workers import Habits
+from tests.simulation.expansions import DrawnExpansions
 
 #: Largest number of jobs that a worker takes for a notification that names one. Workers take one, two, and so on.
 AT_ONCE_MAX = 3
@@ -15,6 +18,7 @@ class Labour:
 
     def __init__(self, fate: FaultSource) -> None:
         self._fate = fate
+        self.expansions = DrawnExpansions()
 
     def effort(self, claimed: ClaimedJob) -> Effort:
         rng = self._fate.rng(f"the work of {claimed.name} under claim {claimed.claim}")
@@ -25,6 +29,8 @@ class Labour:
             if rng.random() < 0.3
         )
         outcome = _outcome(rng.random())
+        if outcome.ending is Ending.DONE:
+            outcome = replace(outcome, expansions=self.expansions.draw(rng, claimed))
         return Effort(seconds, lambda: outcome, acknowledged)
 
 

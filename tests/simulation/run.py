@@ -23,6 +23,7 @@ from tests.simulation.definitions import (
     drawn_apps,
     drawn_breakers,
     drawn_chunks,
+    drawn_expansions,
     drawn_partitions,
     drawn_sagas,
     drawn_templates,
@@ -69,6 +70,7 @@ THEMES = {
     "sagas": drawn_sagas,
     "trips": drawn_trips,
     "breakers": drawn_breakers,
+    "expansions": drawn_expansions,
 }
 
 
@@ -169,6 +171,7 @@ class _Watched:
             *(f"nobody planned {name}" for name in _not_pushed(tx, world.catalogues)),
             *(f"not accounted for: {each}" for each in unaccounted(tx)),
             *(f"requested, and missing: {each}" for each in world.watch.left_out(tx)),
+            *(f"not as drawn: {each}" for each in world.unplanned(tx)),
             *world.air.unended(),
             *world.trips.left(tx),
             *off_course(tx),

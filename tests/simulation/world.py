@@ -8,6 +8,7 @@ from typing import Any
 from sluice.actors.client import Client
 from sluice.broker.messages import Landed, Message, Resume, Tick
 from sluice.jobs.catalogue import Catalogue
+from sluice.ledger.database.connection import Tx
 from sluice.ledger.retention import removal
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource
@@ -65,12 +66,13 @@ class World:
         self.watch = Watch(catalogue)
         self.trips = Trips(apps)
         self.air = Air(fate, agenda, self.plain, self._send_news)
+        self.labour = Labour(fate)
         self.installation = SimulatedInstallation(
             self._ledger,
             fate,
             agenda,
             catalogue,
-            work=Labour(fate),
+            work=self.labour,
             sky=self.air,
             habits=habits(),
             heard=self._hears,
@@ -84,6 +86,11 @@ class World:
     def step(self) -> None:
         """Process the next event."""
         self.installation.step()
+
+    def unplanned(self, tx: Tx) -> list[str]:
+        """Return the violations among the jobs that jobs add. An edited ``join`` has no needs that are known here."""
+        is_edited = len(self.catalogues) > 1
+        return self.labour.expansions.wrong(tx, {} if is_edited else self._apps.get("join", {}))
 
     @property
     def steps(self) -> int:

@@ -15,6 +15,7 @@ import msgspec
 
 from sluice.jobs.catalogue.sources.functions import find_object, resolve_function
 from sluice.jobs.errors import BadRequest, SluiceError
+from sluice.jobs.expansions import Expansion, ExpansionRequest
 from sluice.jobs.model.job import Ending, Job, Outcome, OwnEnd
 from sluice.jobs.runners.function.call import FunctionCall, account, perform
 from sluice.jobs.runners.function.child_protocol import (
@@ -22,6 +23,7 @@ from sluice.jobs.runners.function.child_protocol import (
     ChildProgress,
     Errand,
     Event,
+    ExpansionWanted,
     FunctionEnded,
     LogLine,
     ResultAnswer,
@@ -40,7 +42,7 @@ def main() -> None:
     errand_fd, answers_fd, events_fd = map(int, sys.argv[1:])
     errand = _read(errand_fd)
     voice = _Voice(events_fd)
-    outcome = _run(errand, voice, _AskedResults(voice, errand_fd, answers_fd))
+    outcome = _run(errand, voice, _AskedWorker(voice, errand_fd, answers_fd))
     result = msgspec.Raw((outcome.result_json or "null").encode())
     voice.say(FunctionEnded(outcome.ending, outcome.error, outcome.final, outcome.retry_after_s, result))
     sys.exit(0 if outcome.ending is Ending.DONE else 1)
@@ -65,8 +67,9 @@ class _Voice:
             self._pipe.flush()
 
 
-class _AskedResults:
-    """Results that the worker reads for this process. Questions of several threads are answered one after another."""
+class _AskedWorker:
+    """Results that the worker reads for this process, and jobs to add that it checks. Questions of several threads are
+    answered one after another."""
 
     def __init__(self, voice: _Voice, file_fd: int, answers_fd: int) -> None:
         for descriptor in (file_fd, answers_fd):
@@ -82,7 +85,10 @@ class _AskedResults:
     def needed(self, app: str) -> Mapping[str, str | None]:
         return self._ask(ResultsWanted(app))
 
-    def _ask(self, question: ResultWanted | ResultsWanted) -> Mapping[str, str | None]:
+    def expansion(self, request: ExpansionRequest) -> Expansion:
+        return msgspec.json.decode(self._ask(ExpansionWanted(request))[""] or "", type=Expansion)
+
+    def _ask(self, question: ResultWanted | ResultsWanted | ExpansionWanted) -> Mapping[str, str | None]:
         with self._lock:
             self._voice.say(question)
             length = int(self._answers.readline())
@@ -92,7 +98,7 @@ class _AskedResults:
         return answer.results
 
 
-def _run(errand: Errand, voice: _Voice, results: _AskedResults) -> Outcome:
+def _run(errand: Errand, voice: _Voice, worker: _AskedWorker) -> Outcome:
     cancelled = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: cancelled.set())
     try:
@@ -108,7 +114,7 @@ def _run(errand: Errand, voice: _Voice, results: _AskedResults) -> Outcome:
     except BaseException as error:
         # Importing the user's module may raise anything, like the function itself.
         return failed(account(error))
-    job = _job(errand, voice, cancelled, results)
+    job = _job(errand, voice, cancelled, worker)
     if errand.spark is not None:
         return perform_on_spark(errand.spark, function, job)
     _log_to_output()
@@ -154,7 +160,7 @@ def _log_to_output() -> None:
         root.setLevel(logging.INFO)
 
 
-def _job(errand: Errand, voice: _Voice, cancelled: threading.Event, results: _AskedResults) -> Job:
+def _job(errand: Errand, voice: _Voice, cancelled: threading.Event, worker: _AskedWorker) -> Job:
     return Job(
         errand.claimed,
         report=lambda done, total: voice.say(ChildProgress(done, total)),
@@ -166,18 +172,18 @@ def _job(errand: Errand, voice: _Voice, cancelled: threading.Event, results: _As
         cancelled=cancelled.is_set,
         own_end=OwnEnd(_recording(errand, voice)),
         acknowledge=(lambda partition: voice.say(Acknowledged(partition))) if errand.acknowledges else None,
-        results=results if errand.has_results else None,
+        answers=worker if errand.has_answers else None,
     )
 
 
-def _recording(errand: Errand, voice: _Voice) -> Callable[[Any], int] | None:
+def _recording(errand: Errand, voice: _Voice) -> Callable[[Any, str | None], int] | None:
     """Return a function that records the success of the job on a connection. The worker has the output so far."""
     success = errand.claimed.success
     if success is None:
         return None
 
-    def record(connection: Any) -> int:
-        transaction = success.record(connection, "")
+    def record(connection: Any, expansions: str | None) -> int:
+        transaction = success.record(connection, "", expansions)
         voice.say(SuccessRecorded(transaction))
         return transaction
 

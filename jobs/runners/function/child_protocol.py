@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from msgspec import Raw, Struct
 
+from sluice.jobs.expansions import ExpansionRequest
 from sluice.jobs.model.job import Ending, RunContext
 from sluice.jobs.model.results import RESULT_BYTES_MAX
 from sluice.jobs.model.spark import Spark
@@ -26,7 +27,7 @@ class Errand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cwd: str | None
     python_path: str | None
     acknowledges: bool
-    has_results: bool = False
+    has_answers: bool = False
     spark: Spark | None = None
     retried: RetriedErrors = RetriedErrors()
     hooks: tuple[str, ...] = ()
@@ -68,8 +69,15 @@ class ResultsWanted(Struct, frozen=True, forbid_unknown_fields=True, tag="result
     app: str
 
 
+class ExpansionWanted(Struct, frozen=True, forbid_unknown_fields=True, tag="expansion wanted"):
+    """Request to add jobs. The child waits for the answer, the expansion as JSON."""
+
+    request: ExpansionRequest
+
+
 class ResultAnswer(Struct, frozen=True, forbid_unknown_fields=True):
-    """Answer to a question: the results as JSON, by key, or an error. The result of one job has an empty key.
+    """Answer to a question: the results as JSON, by key, or an error. The result of one job has an empty key, and so
+    has an expansion.
 
     The worker writes the answer into the file of the errand, from its beginning. Then it writes a line with the length
     of the answer into the pipe for answers.
@@ -92,7 +100,14 @@ class FunctionEnded(Struct, frozen=True, forbid_unknown_fields=True, tag="ended"
 
 
 Event = (
-    ChildProgress | LogLine | Acknowledged | SuccessRecorded | ResultWanted | ResultsWanted | FunctionEnded
+    ChildProgress
+    | LogLine
+    | Acknowledged
+    | SuccessRecorded
+    | ResultWanted
+    | ResultsWanted
+    | ExpansionWanted
+    | FunctionEnded
 )
 
 

@@ -17,7 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from sluice.jobs.errors import SluiceError
-from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Report, ResultSource, Transaction
+from sluice.jobs.expansions import Expansion, ExpansionRequest, encoded
+from sluice.jobs.model.job import Acknowledge, Assignment, Ending, Outcome, Report, Transaction, WorkerAnswers
 from sluice.jobs.runners.command.environment import function_environment
 from sluice.jobs.runners.function.child_protocol import (
     LINE_BYTES_MAX,
@@ -25,6 +26,7 @@ from sluice.jobs.runners.function.child_protocol import (
     ChildProgress,
     Errand,
     Event,
+    ExpansionWanted,
     FunctionEnded,
     LogLine,
     ResultAnswer,
@@ -34,7 +36,7 @@ from sluice.jobs.runners.function.child_protocol import (
     write_at_start,
 )
 from sluice.jobs.runners.function.spark_settings import for_run
-from sluice.jobs.runners.output import Tell, worker_log
+from sluice.jobs.runners.output import worker_log
 from sluice.jobs.runners.output_blobs import with_whole
 from sluice.jobs.runners.process.group import ProcessCommand
 from sluice.jobs.runners.process.process import Exit, run_group
@@ -76,13 +78,15 @@ class IsolateRunner:
         errand = _errand(assignment, assignment.app.function_path, acknowledges=acknowledge is not None)
         if self._stores.hooks is not None:
             errand = replace(errand, hooks=(*self._stores.hooks.paths, *assignment.app.hooks))
-        ear = _Ear(limits, report, worker_log(assignment.name), acknowledge, assignment.results)
+        ear = _Ear(limits, report, acknowledge, assignment)
         try:
             environment = function_environment(assignment, assignment.policy, os.environ)
             exit_ = _run_child(errand, environment, limits, ear, assignment, stores=self._stores)
         except (OSError, ValueError, TypeError) as error:
             return failed(f"The child process could not be started: {error}.")
-        outcome = replace(_outcome(exit_, ear.ended, assignment), succeeded_in=ear.succeeded_in)
+        outcome = replace(
+            _outcome(exit_, ear.ended, assignment), succeeded_in=ear.succeeded_in, expansions=ear.expansions
+        )
         return with_whole(outcome, exit_, assignment, self._stores.blobs)
 
 
@@ -93,7 +97,7 @@ def _errand(assignment: Assignment, function_path: str, *, acknowledges: bool) -
         cwd=assignment.policy.cwd,
         python_path={**os.environ, **assignment.policy.env}.get("PYTHONPATH"),
         acknowledges=acknowledges,
-        has_results=assignment.results is not None,
+        has_answers=assignment.answers is not None,
         spark=assignment.app.spark and for_run(assignment.app.spark, assignment, assignment.policy.env),
         retried=assignment.policy.retried_errors,
     )
@@ -149,24 +153,24 @@ def _python(function_path: str) -> tuple[str, ...]:
 
 class _Ear:
     """Reader of the child's events, line by line, that answers its questions. ``ended`` is the child's last event.
-    ``succeeded_in`` is as in ``Outcome``."""
+    ``succeeded_in`` and ``expansions`` are as in ``Outcome``."""
 
     def __init__(
-        self,
-        limits: Limits,
-        report: Report,
-        tell: Tell,
-        acknowledge: Acknowledge | None,
-        results: ResultSource | None = None,
+        self, limits: Limits, report: Report, acknowledge: Acknowledge | None, assignment: Assignment
     ) -> None:
         self.ended: FunctionEnded | None = None
         self.succeeded_in: int | None = None
+        self._expansions: list[Expansion] = []
         self._limits = limits
         self._report = report
-        self._tell = tell
+        self._tell = worker_log(assignment.name)
         self._acknowledge = acknowledge
-        self._results = results
+        self._answers = assignment.answers
         self._begun = bytearray()
+
+    @property
+    def expansions(self) -> str | None:
+        return encoded(self._expansions)
 
     @contextmanager
     def answering(self, file_fd: int) -> Iterator[int]:
@@ -205,20 +209,32 @@ class _Ear:
                     self._acknowledge(partition)
             case SuccessRecorded(transaction=transaction):
                 self.succeeded_in = transaction
-            case ResultWanted(app=app, key=key, identifiers=identifiers):
-                self._answer(lambda source: {"": source.of(app, key, identifiers)})
-            case ResultsWanted(app=app):
-                self._answer(lambda source: source.needed(app))
             case FunctionEnded():
                 self.ended = event
                 self._limits.linger(LINGER_S)
+            case _:
+                self._hear_question(event)
 
-    def _answer(self, read: Callable[[ResultSource], Mapping[str, str | None]]) -> None:
+    def _hear_question(self, question: ResultWanted | ResultsWanted | ExpansionWanted) -> None:
+        match question:
+            case ResultWanted(app=app, key=key, identifiers=identifiers):
+                self._answer(lambda answers: {"": answers.of(app, key, identifiers)})
+            case ResultsWanted(app=app):
+                self._answer(lambda answers: answers.needed(app))
+            case ExpansionWanted(request=request):
+                self._answer(lambda answers: {"": self._expanded(answers, request)})
+
+    def _expanded(self, answers: WorkerAnswers, request: ExpansionRequest) -> str:
+        expansion = answers.expansion(request)
+        self._expansions.append(expansion)
+        return msgspec.json.encode(expansion).decode()
+
+    def _answer(self, read: Callable[[WorkerAnswers], Mapping[str, str | None]]) -> None:
         """Answer a question. Code that asks without reading the answers fills the pipe, and gets no more of them."""
-        if self._results is None:
+        if self._answers is None:
             return
         try:
-            answer = ResultAnswer(results=read(self._results))
+            answer = ResultAnswer(results=read(self._answers))
         except SluiceError as error:
             answer = ResultAnswer(error=error.what, advice=error.advice)
         content = msgspec.json.encode(answer)

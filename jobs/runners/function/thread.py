@@ -102,14 +102,16 @@ def _job(
         cancelled=lambda: limits.reached() is not None,
         own_end=OwnEnd(_recording(assignment, output), transaction),
         acknowledge=acknowledge,
-        results=assignment.results,
+        answers=assignment.answers,
     )
 
 
-def _recording(assignment: Assignment, output: RunOutput) -> Callable[[Any], int] | None:
+def _recording(assignment: Assignment, output: RunOutput) -> Callable[[Any, str | None], int] | None:
     """Return a function that records the success of the job on a connection, with the output so far."""
     success = assignment.success
-    return None if success is None else lambda connection: success.record(connection, output.text())
+    if success is None:
+        return None
+    return lambda connection, expansions: success.record(connection, output.text(), expansions)
 
 
 def _refusal(assignment: Assignment, stop: threading.Event) -> Outcome | None:
@@ -129,7 +131,8 @@ def _judged(outcome: Outcome, job: Job, limits: Limits) -> Outcome:
 
     Past its timeout it always counts as timed out, like a process.
     """
-    outcome = replace(outcome, succeeded_in=job.succeeded_in) if job.succeeded_in is not None else outcome
+    if job.succeeded_in is not None or job.expansions is not None:
+        outcome = replace(outcome, succeeded_in=job.succeeded_in, expansions=job.expansions)
     halt = limits.reached()
     if halt is Halt.TIMED_OUT or (halt is Halt.STOPPED and job.told):
         ending, error = of_halt(halt, limits.timeout_s)

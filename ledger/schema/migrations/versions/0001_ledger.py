@@ -101,6 +101,7 @@ CREATE TABLE job (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     changed_at TIMESTAMP WITH TIME ZONE NOT NULL,
     pruned_at TIMESTAMP WITH TIME ZONE,
+    expansion TEXT,
     PRIMARY KEY (id),
     CONSTRAINT job_name UNIQUE (app, key),
     CONSTRAINT job_state CHECK (strpos('|expected|waiting|ready|running|suspended|executed|succeeded|failed|fatal|timed_out|expired|skipped|cancelled|upstream_failed|split|', '|' || state || '|') > 0),
@@ -115,6 +116,7 @@ CREATE TABLE job (
     CONSTRAINT job_rate_bucket CHECK (rate_bucket IS NULL OR pool IS NOT NULL),
     CONSTRAINT job_waiting_for_slot CHECK (NOT waiting_for_slot OR state = 'waiting' AND unblocked AND NOT paused AND pool IS NOT NULL),
     CONSTRAINT job_saga_open CHECK (NOT saga_open OR unblocked AND strpos('|waiting|ready|running|suspended|executed|fatal|', '|' || state || '|') > 0),
+    CONSTRAINT job_expansion CHECK (expansion IN ('open', 'entered')),
     CONSTRAINT job_undoes CHECK ((undoes IS NULL) = (undoes_claim IS NULL))
 )
  WITH (fillfactor = 80);
@@ -148,6 +150,7 @@ COMMENT ON COLUMN job.digest IS 'digest of the definition that the gates come fr
 COMMENT ON COLUMN job.handle IS 'handle of external work; null if none was started';
 COMMENT ON COLUMN job.work_ids IS 'work IDs of a chunk: ranges by first and last number, or texts';
 COMMENT ON COLUMN job.freshness_scope IS 'freshness scope of a chunk';
+COMMENT ON COLUMN job.expansion IS 'its success adds jobs: open if these are not planned yet; null if it never did';
 COMMENT ON COLUMN job.output_table IS 'table whose partitions this step makes';
 COMMENT ON COLUMN job.bisect IS 'if the job fails for good, its halves run in its place';
 COMMENT ON COLUMN job.bisected_from IS 'split job in whose place this job and the other half run';
@@ -189,11 +192,15 @@ CREATE TABLE need (
     condition TEXT NOT NULL,
     met BOOLEAN,
     stale_claim BIGINT,
+    added BOOLEAN DEFAULT false NOT NULL,
     PRIMARY KEY (child, gate, parent)
 );
 CREATE INDEX need_parent ON need (parent);
+CREATE INDEX need_added_child ON need (child) WHERE added;
+CREATE INDEX need_added_parent ON need (parent) WHERE added;
 CREATE INDEX need_running ON need (parent) WHERE condition = 'running' AND met IS NULL;
 COMMENT ON COLUMN need.met IS 'null: open; true: met; false: cannot be met any more';
+COMMENT ON COLUMN need.added IS 'added by the parent or by an earlier parent, and not defined by the app';
 COMMENT ON COLUMN need.stale_claim IS 'claim of a success of the parent that is too old';
 
 CREATE TABLE gate (
@@ -214,6 +221,15 @@ CREATE TABLE propagation_outbox (
 );
 CREATE INDEX propagation_outbox_since ON propagation_outbox (since);
 COMMENT ON COLUMN propagation_outbox.job IS 'finished job whose end has not been propagated to its children';
+
+CREATE TABLE expansion (
+    job BIGINT NOT NULL,
+    claim BIGINT NOT NULL,
+    body JSONB,
+    PRIMARY KEY (job)
+);
+COMMENT ON COLUMN expansion.claim IS 'claim whose success adds the jobs';
+COMMENT ON COLUMN expansion.body IS 'the added jobs; null once they are planned';
 
 CREATE TABLE app_pause (
     app TEXT NOT NULL,
@@ -833,7 +849,8 @@ _SUCCEED = """
 -- For jobs that record their success in a transaction of their own (jobs.own_success). It does what the executor
 -- does with a success, and raises instead of returning that it cannot: the caller's writes must not be committed then.
 CREATE FUNCTION succeed(
-    its_job bigint, its_claim bigint, its_worker uuid, its_transaction text, written text, moment timestamptz
+    its_job bigint, its_claim bigint, its_worker uuid, its_transaction text, written text, moment timestamptz,
+    added jsonb
 ) RETURNS text LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp AS $$
 DECLARE
@@ -843,9 +860,15 @@ BEGIN
         RAISE EXCEPTION 'The connection is not in a transaction, so the success would be committed by itself.'
             USING ERRCODE = 'no_active_sql_transaction', HINT = 'Begin a transaction before job.succeed_in().';
     END IF;
+    IF added IS NOT NULL THEN
+        INSERT INTO expansion (job, claim, body) VALUES (its_job, its_claim, added)
+        ON CONFLICT (job) DO UPDATE SET claim = excluded.claim, body = excluded.body
+        WHERE expansion.claim < excluded.claim;
+    END IF;
     UPDATE job SET
         state = 'executed', changed_at = now_at, worker = NULL, attempt_timeout_at = NULL, handle = NULL,
-        next_poll_at = NULL, failed_polls = 0, dispatched_at = now_at, dispatch_attempts = 0
+        next_poll_at = NULL, failed_polls = 0, dispatched_at = now_at, dispatch_attempts = 0,
+        expansion = CASE WHEN added IS NULL THEN expansion ELSE 'open' END
     WHERE id = its_job AND state = 'running' AND claim = its_claim AND worker = its_worker;
     IF NOT FOUND AND EXISTS (SELECT FROM round WHERE job = its_job AND claim = its_claim AND ending = 'done') THEN
         RAISE EXCEPTION 'The job has succeeded already.' USING ERRCODE = 'object_not_in_prerequisite_state';

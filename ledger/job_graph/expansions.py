@@ -1,0 +1,183 @@
+"""Jobs that a successful job adds to its submissions (``job.expand``, see ``jobs.expansions``).
+
+The expansion is stored in the transaction that records the success, under the claim of the run. The column
+``job.expansion`` of the expanding job is then ``open``. It stays in the propagation outbox until a planner has planned
+the added jobs and has set the column to ``entered``, in one transaction. So they are planned exactly once for each
+success, also after a crash. Until then the success decides no need (``dependencies.EXPANDING``): a child of the job
+may need the added jobs too.
+
+The added jobs have a need of the expanding job that is marked ``added``, and the job that follows them has such needs
+of all of them. So the ledger knows the jobs of an earlier expansion, and a plan by the definitions keeps these needs.
+
+Races:
+
+- Two planners of one expansion: the row of ``expansion`` is locked. The second one finds it without a body.
+- A planner against a rerun of the expanding job: the planner locks its row. It finds it succeeded, and the rerun comes
+  after the plan. Or it finds it waiting, and leaves the expansion to the next success, which replaces it.
+- A planner against a cancellation: the planner locks the submissions before it reads their states.
+- A planner against a plan that requests the last job: the plan may have read the needs of that job before. So it also
+  requests the added jobs that it finds when it holds the job (``request_added``).
+- An outcome that comes too late: it may store an expansion under its claim, but no planner reads it, because the job
+  has not succeeded under that claim. It replaces no expansion of a later claim.
+
+A job without requests is left ``open`` and is removed from the outbox. A plan that finds it puts it back.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sluice.jobs.expansions import Expansion, decoded
+from sluice.jobs.model.names import Claim, JobName
+from sluice.jobs.model.plan import RequestReason
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.job_graph.demand import STILL_WANTS
+
+_STORE = """
+INSERT INTO expansion (job, claim, body)
+SELECT job, claim, body::jsonb
+FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[], %(bodies)s::text[]) AS given (job, claim, body) ORDER BY job
+ON CONFLICT (job) DO UPDATE SET claim = excluded.claim, body = excluded.body WHERE expansion.claim < excluded.claim
+"""
+_OPEN = """
+UPDATE job SET expansion = 'open'
+FROM unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)
+WHERE job.id = given.id AND job.claim = given.claim AND job.expansion IS DISTINCT FROM 'open'
+"""
+_REPLACE = """
+UPDATE expansion SET claim = job.claim, body = '[]'
+FROM job WHERE job.id = expansion.job AND job.id = ANY(%(jobs)s) AND expansion.claim < job.claim
+"""
+_REOPEN = "UPDATE job SET expansion = 'open' WHERE id = ANY(%(jobs)s) AND expansion = 'entered'"
+_LOCK_OPEN = f"""
+WITH held AS MATERIALIZED (
+    SELECT job, claim, body FROM expansion WHERE job = ANY(%(jobs)s) AND body IS NOT NULL ORDER BY job FOR UPDATE
+)
+SELECT job.id, job.app, job.key, held.body::text
+FROM held JOIN job ON job.id = held.job AND job.claim = held.claim
+WHERE job.state = '{State.SUCCEEDED}' AND job.expansion = 'open' ORDER BY job.id FOR UPDATE OF job
+"""
+_ADDED_BEFORE = """
+SELECT DISTINCT need.parent, child.id, child.app, child.key, child.state
+FROM need JOIN job child ON child.id = need.child WHERE need.parent = ANY(%(jobs)s) AND need.added ORDER BY child.id
+"""
+# Submissions with requests for the jobs, or for children that wait for them. The lock keeps them from being cancelled.
+_ASKING = f"""
+SELECT job, submission, request_reason FROM submission_job WHERE job = ANY(%(jobs)s)
+UNION ALL
+SELECT need.parent, asked.submission, {RequestReason.PULLED:d}
+FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
+    JOIN submission_job asked ON asked.job = child.id
+WHERE need.parent = ANY(%(jobs)s)
+"""
+_LOCK_ASKING = f"""
+SELECT number FROM submission WHERE number IN (SELECT submission FROM ({_ASKING}) asking) ORDER BY number FOR SHARE
+"""
+_REQUESTS = f"""
+SELECT submission_job.job, submission.number, min(submission_job.request_reason)
+FROM ({_ASKING}) AS submission_job JOIN submission ON submission.number = submission_job.submission
+WHERE submission.number = ANY(%(numbers)s) AND {STILL_WANTS} GROUP BY 1, 2 ORDER BY 1, 2
+"""
+# For a plan whose walk has read the states before the added jobs were planned.
+_REQUEST_ADDED = f"""
+INSERT INTO submission_job (submission, job, request_reason)
+SELECT DISTINCT asked.submission, need.parent, {RequestReason.PULLED:d}
+FROM submission_job asked JOIN need ON need.child = asked.job AND need.added
+    JOIN job parent ON parent.id = need.parent AND parent.state IN ({sql_list(*sorted(LIVE))})
+WHERE asked.job = ANY(%(jobs)s) AND asked.submission = ANY(%(numbers)s)
+ORDER BY 1, 2 ON CONFLICT (submission, job) DO NOTHING
+"""
+_DETACH = """
+DELETE FROM need WHERE child = ANY(%(jobs)s) AND added AND parent = ANY(%(parents)s)
+"""
+_CLOSE = """
+WITH closed AS (UPDATE expansion SET body = NULL WHERE job = ANY(%(jobs)s))
+UPDATE job SET expansion = 'entered' WHERE id = ANY(%(jobs)s)
+"""
+_WITHDRAW = """
+DELETE FROM submission_job USING submission_job expanding
+WHERE submission_job.job = ANY(%(jobs)s) AND expanding.job = ANY(%(parents)s)
+  AND expanding.submission = submission_job.submission
+"""
+
+
+class AddedJob(NamedTuple):
+    """Job of an earlier expansion."""
+
+    id: int
+    name: JobName
+    is_live: bool
+
+
+class OpenExpansion(NamedTuple):
+    """Locked job whose expansions are not planned yet, with the jobs that it has added before."""
+
+    id: int
+    name: JobName
+    expansions: list[Expansion]
+    before: list[AddedJob]
+
+
+class ExpansionRequester(NamedTuple):
+    """Submission that gets the added jobs of ``job``, for the reason that it has for that job."""
+
+    job: int
+    number: int
+    reason: RequestReason
+
+
+def store(tx: Tx, expansions: Mapping[Claim, str]) -> None:
+    """Store the expansions of successes that this transaction is about to record. Call ``open_recorded`` after that."""
+    if expansions:
+        rows = sorted((*right, body) for right, body in expansions.items())
+        tx.write(_STORE, **arrays(rows, "jobs", "claims", "bodies"))
+
+
+def open_recorded(tx: Tx, recorded: Iterable[Claim]) -> None:
+    """Mark the jobs with stored expansions whose successes were recorded."""
+    if rows := [*recorded]:
+        tx.write(_OPEN, **arrays(rows, "jobs", "claims"))
+
+
+def reopen(tx: Tx, succeeded: list[int]) -> None:
+    """Have the expansions of these jobs planned. A success without an expansion replaces the earlier one by nothing."""
+    tx.write(_REPLACE, jobs=succeeded)
+    tx.write(_REOPEN, jobs=succeeded)
+
+
+def lock_open(tx: Tx, jobs: list[int]) -> list[OpenExpansion]:
+    """Lock those of these jobs whose expansions are to be planned, and return them."""
+    rows = tx.rows(_LOCK_OPEN, jobs=jobs)
+    before: dict[int, list[AddedJob]] = {id: [] for id, *_ in rows}
+    for parent, id, app, key, state in tx.rows(_ADDED_BEFORE, jobs=list(before)) if rows else ():
+        before[parent].append(AddedJob(id, JobName(app, key), State(state) in LIVE))
+    return [OpenExpansion(id, JobName(app, key), decoded(body), before[id]) for id, app, key, body in rows]
+
+
+def lock_requesters(tx: Tx, jobs: list[int]) -> list[ExpansionRequester]:
+    """Return the submissions that get the added jobs of these jobs. They cannot be cancelled before this transaction
+    ends. Call it before ``lock_open``, because submissions are locked before jobs."""
+    numbers = tx.column(_LOCK_ASKING, jobs=jobs)
+    rows = tx.rows(_REQUESTS, jobs=jobs, numbers=numbers) if numbers else []
+    return [ExpansionRequester(job, number, RequestReason(reason)) for job, number, reason in rows]
+
+
+def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> None:
+    """Have these submissions also request the added jobs that these jobs of theirs need, unless they have ended."""
+    if jobs:
+        tx.write(_REQUEST_ADDED, jobs=jobs, numbers=numbers)
+
+
+def detach(tx: Tx, jobs: list[int], *, parents: list[int]) -> None:
+    """Remove the needs of these jobs that these parents have added. Their gates must be counted again."""
+    tx.write(_DETACH, jobs=jobs, parents=parents)
+
+
+def close(tx: Tx, jobs: list[int]) -> None:
+    """Note that the expansions of these locked jobs are planned."""
+    tx.write(_CLOSE, jobs=jobs)
+
+
+def withdraw(tx: Tx, jobs: list[int], *, parents: list[int]) -> None:
+    """Remove the requests for added jobs by the submissions that request the jobs that had added them."""
+    tx.write(_WITHDRAW, jobs=jobs, parents=parents)

@@ -1,0 +1,216 @@
+"""Jobs that a running job adds to its submission (``job.expand``), on a real ledger with a reliable queue."""
+
+import pytest
+
+from sluice.actors.executor import transactions
+from sluice.broker.messages import Executed
+from sluice.jobs.expansions import Expansion, encoded
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.states import State
+from tests.world import World
+
+DONE, FAILED = State.SUCCEEDED, State.FAILED
+PLAIN = {"job_id": "{x}", "bash_cmd": "true"}
+PART = {"job_id": "{x}_{n}", "bash_cmd": "true"}
+
+
+@pytest.fixture
+def parts(world: World) -> World:
+    """Return a world in which split/1 adds jobs of part, and join needs split."""
+    world.define(
+        {
+            "source": PLAIN,
+            "split": PLAIN,
+            "part": PART,
+            "join": PLAIN | {"depends_on": {"app_name": ["split"]}},
+            "last": PLAIN | {"depends_on": {"app_name": ["join"]}},
+        }
+    )
+    return world
+
+
+def expanded(*numbers: int, then: str | None = "join", when: str = "succeeded") -> str | None:
+    keys = tuple(f"1_{n}" for n in numbers)
+    return encoded([Expansion("part", keys, JobName(then, "1") if then else None, when)])  # type: ignore[arg-type]  # A test may pass any text.
+
+
+def succeed(world: World, job: str, expansions: str | None = None) -> None:
+    world.beat(world.worker)
+    assert world.record(world.take(job), expansions=expansions)
+
+
+def run_all(world: World, *jobs: str) -> None:
+    for job in jobs:
+        world.finish(job)
+
+
+def test_added_jobs_join_the_submission_and_the_last_job_needs_all_of_them(parts: World) -> None:
+    asked = parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1, 2))
+    assert parts.states() == {
+        "split": DONE,
+        "part/1_1": State.READY,
+        "part/1_2": State.READY,
+        "join": State.WAITING,
+    }
+    run_all(parts, "part/1_1")
+    assert parts.state("join") is State.WAITING
+    run_all(parts, "part/1_2", "join")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_submission_of_the_expanding_job_ends_after_the_added_jobs(parts: World) -> None:
+    asked = parts.submit("split", push="wanted")
+    succeed(parts, "split", expanded(1))
+    assert parts.submission(asked) is SubmissionState.ACTIVE
+    run_all(parts, "part/1_1")
+    assert parts.submission(asked) is SubmissionState.ACTIVE
+    run_all(parts, "join")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_children_are_pushed_after_the_added_jobs_are_planned(parts: World) -> None:
+    parts.submit("split")
+    succeed(parts, "split", expanded(1, 2))
+    run_all(parts, "part/1_1", "part/1_2", "join", "last")
+    assert set(parts.states().values()) == {DONE}
+
+
+def test_a_failed_part_fails_the_last_job(parts: World) -> None:
+    asked = parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1, 2))
+    parts.finish("part/1_1", Ending.ERROR)
+    assert parts.state("join") is State.UPSTREAM_FAILED
+    run_all(parts, "part/1_2")
+    assert parts.submission(asked) is SubmissionState.FAILED
+
+
+def test_the_last_job_may_need_the_end_of_the_parts(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1, 2, when="finished"))
+    parts.finish("part/1_1", Ending.ERROR)
+    run_all(parts, "part/1_2", "join")
+    assert parts.state("join") is DONE
+
+
+def test_no_part_leaves_only_the_last_job(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded())
+    run_all(parts, "join")
+    assert parts.states() == {"split": DONE, "join": DONE}
+
+
+def test_lost_messages_delay_the_added_jobs_and_lose_none(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    claimed = parts.take("split")
+    outcome = Outcome(ending=Ending.DONE, expansions=expanded(1))
+    transactions.settle(parts.ledger, parts.catalogue, {claimed.right: outcome})
+    assert parts.states() == {"split": State.EXECUTED, "join": State.WAITING}
+    parts.tick(after_s=60)
+    parts.tick(after_s=60)
+    assert parts.states()["part/1_1"] is State.READY
+
+
+def test_a_repeated_message_plans_nothing_again(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1))
+    run_all(parts, "part/1_1")
+    parts.queue.append(Executed(jobs=(parts.known("split").id,)))
+    parts.deliver()
+    assert parts.state("part/1_1") is DONE
+
+
+def test_a_rerun_replaces_the_added_jobs(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1, 2, 3))
+    run_all(parts, "part/1_1")
+    parts.submit("split", rerun="job", push="wanted")
+    assert parts.state("part/1_2") is State.READY
+    succeed(parts, "split", expanded(1, 4))
+    assert parts.states() == {
+        "split": DONE,
+        "part/1_1": State.READY,
+        "part/1_2": State.CANCELLED,
+        "part/1_3": State.CANCELLED,
+        "part/1_4": State.READY,
+        "join": State.WAITING,
+    }
+    run_all(parts, "part/1_1", "part/1_4", "join")
+    assert parts.state("join") is DONE
+
+
+def test_a_rerun_runs_the_ended_last_job_again(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1))
+    run_all(parts, "part/1_1", "join")
+    parts.submit("split", rerun="job", push="wanted")
+    succeed(parts, "split", expanded(2))
+    assert parts.state("join") is State.WAITING
+    run_all(parts, "part/1_2", "join")
+    assert (parts.state("part/1_1"), parts.state("join")) == (DONE, DONE)
+
+
+def test_a_rerun_that_adds_nothing_frees_the_last_job(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1))
+    parts.submit("split", rerun="job", push="wanted")
+    succeed(parts, "split")
+    assert parts.states() == {"split": DONE, "part/1_1": State.CANCELLED, "join": State.READY}
+
+
+def test_a_cancelled_submission_cancels_the_added_jobs(parts: World) -> None:
+    asked = parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1))
+    parts.cancel(asked)
+    assert parts.states() == {"split": DONE, "part/1_1": State.CANCELLED, "join": State.CANCELLED}
+    # A later submission of the last job requests the added jobs again.
+    asked = parts.submit("join", push="wanted")
+    run_all(parts, "part/1_1", "join")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_success_that_nothing_requests_is_expanded_once_its_last_job_is_requested(parts: World) -> None:
+    asked = parts.submit("split", push="wanted")
+    claimed = parts.take("split")
+    transactions.record(parts.ledger, {claimed.right: Outcome(ending=Ending.DONE, expansions=expanded(1))})
+    # An executed job is not cancelled. Its success adds nothing, because no submission requests it.
+    parts.cancel(asked)
+    parts.queue.append(Executed(jobs=(claimed.id,)))
+    parts.deliver()
+    assert parts.states() == {"split": DONE}
+    asked = parts.submit("join", push="wanted")
+    assert parts.state("join") is State.WAITING
+    parts.tick(after_s=60)
+    run_all(parts, "part/1_1", "join")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_an_added_job_may_add_jobs(parts: World) -> None:
+    asked = parts.submit("split", push="wanted")
+    succeed(parts, "split", expanded(1, then=None))
+    nested = encoded([Expansion("part", ("1_11", "1_12"), JobName("source", "7"))])
+    succeed(parts, "part/1_1", nested)
+    run_all(parts, "part/1_11", "part/1_12", "source/7")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_an_own_success_adds_jobs_in_its_transaction(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    claimed = parts.take("split")
+    right = parts.right_of(claimed)
+    with parts.ledger.transaction() as tx:
+        right.record(tx.connection, "", expanded(1))
+    parts.queue.append(Executed(jobs=(claimed.id,)))
+    parts.deliver()
+    assert parts.states()["part/1_1"] is State.READY
+
+
+def test_a_lost_claim_adds_nothing(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    claimed = parts.take("split")
+    parts.tick(after_s=60)
+    assert not parts.record(claimed, expansions=expanded(1))
+    succeed(parts, "split", expanded(2))
+    assert parts.states() == {"split": DONE, "part/1_2": State.READY, "join": State.WAITING}

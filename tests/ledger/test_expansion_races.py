@@ -1,0 +1,179 @@
+"""Races of verbs with the planning of added jobs (``job.expand``), stopped at every statement.
+
+Whatever the order, each requested job ends, and each success adds its jobs once.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from sluice.actors.executor import transactions
+from sluice.broker.messages import Ended
+from sluice.jobs.expansions import Expansion, encoded
+from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import JobName
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.job_graph import expansions
+from sluice.ledger.lifecycle.claims import ClaimedJob
+from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
+
+#: Upper limit of the number of statements of the handlers in these races.
+STATEMENTS_MAX = 120
+
+Pair = Callable[["Meeting"], tuple[Act, Act]]
+_PLAIN = {"job_id": "{x}", "bash_cmd": "true"}
+_SUCCESSES = "SELECT app || '/' || key FROM transition JOIN job ON job.id = job WHERE target = 'succeeded'"
+#: Keys of the added jobs that ``join`` needs.
+_NEEDED = """
+SELECT parent.key FROM need JOIN job parent ON parent.id = need.parent JOIN job child ON child.id = need.child
+WHERE child.app = 'join' AND parent.app = 'part' ORDER BY parent.key
+"""
+
+
+class Meeting(Acts):
+    """World in which ``split`` has succeeded and adds two jobs. ``join`` needs it and them. Nothing is judged yet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.world.define(
+            {
+                "split": _PLAIN,
+                "part": _PLAIN,
+                "join": _PLAIN | {"depends_on": {"app_name": ["split"]}},
+            }
+        )
+        self.world.submit("join", id="asked", push="wanted")
+        #: Keys of the jobs that each success adds.
+        self.added: list[list[str]] = []
+        self.split = self.succeed(self.world.take("split"), "1", "2")
+
+    def succeed(self, claimed: ClaimedJob, *parts: str) -> int:
+        body = encoded([Expansion("part", parts, JobName("join", "1"))])
+        outcome = Outcome(ending=Ending.DONE, expansions=body)
+        transactions.record(self.world.ledger, {claimed.right: outcome})
+        self.added.append([*parts])
+        return claimed.id
+
+    def expand(self) -> Act:
+        """Judge the success, and plan the added jobs."""
+        return self.judge(self.split)
+
+    def expand_again(self) -> Act:
+        """Plan the added jobs of a success that is judged, as for the propagation outbox."""
+        return self.handle(Ended(jobs=(self.split,)))
+
+    def run_again(self, *parts: str) -> None:
+        """Plan the added jobs. Then run ``split`` again, which adds these."""
+        self.expand()(self.world.ledger)
+        self.plan("split", id="again", rerun="job", push="wanted")(self.world.ledger)
+        self.succeed(self.world.take("split"), *parts)
+
+
+def _two_planners(m: Meeting) -> tuple[Act, Act]:
+    return m.expand(), m.expand_again()
+
+
+def _a_planner_and_a_cancellation(m: Meeting) -> tuple[Act, Act]:
+    return m.expand(), m.cancel("asked")
+
+
+def _a_planner_and_a_rerun(m: Meeting) -> tuple[Act, Act]:
+    m.added.append([])  # If the rerun comes too late to change nothing, that run adds no jobs.
+    return m.expand(), m.plan("split", rerun="job", push="wanted")
+
+
+def _a_planner_and_a_plan_for_the_last_job(m: Meeting) -> tuple[Act, Act]:
+    return m.expand(), m.plan("join", push="wanted")
+
+
+def _a_planner_and_a_plan_for_a_part(m: Meeting) -> tuple[Act, Act]:
+    return m.expand(), m.plan("part", "2", push="wanted")
+
+
+def _a_planner_and_a_tick(m: Meeting) -> tuple[Act, Act]:
+    return m.expand(), m.groom()
+
+
+def _a_second_expansion_and_the_end_of_a_part(m: Meeting) -> tuple[Act, Act]:
+    m.expand()(m.world.ledger)
+    part = m.run("part/1")
+    m.plan("split", id="again", rerun="job", push="wanted")(m.world.ledger)
+    m.succeed(m.world.take("split"), "2", "3")
+    return m.expand(), m.judge(part)
+
+
+def _a_second_expansion_and_a_claim_of_a_part(m: Meeting) -> tuple[Act, Act]:
+    m.run_again("2", "3")
+    return m.expand(), m.claim("part/1")
+
+
+def _a_second_expansion_and_a_cancellation(m: Meeting) -> tuple[Act, Act]:
+    m.run_again("2", "3")
+    return m.expand(), m.cancel("again")
+
+
+def _a_second_expansion_and_a_plan_for_a_part(m: Meeting) -> tuple[Act, Act]:
+    m.run_again("2", "3")
+    return m.expand(), m.plan("part", "1", push="wanted")
+
+
+PAIRS = [
+    _two_planners,
+    _a_planner_and_a_cancellation,
+    _a_planner_and_a_rerun,
+    _a_planner_and_a_plan_for_the_last_job,
+    _a_planner_and_a_plan_for_a_part,
+    _a_planner_and_a_tick,
+    _a_second_expansion_and_the_end_of_a_part,
+    _a_second_expansion_and_a_claim_of_a_part,
+    _a_second_expansion_and_a_cancellation,
+    _a_second_expansion_and_a_plan_for_a_part,
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__.strip("_"))
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_two_verbs_that_race_with_an_expansion_keep_the_rules(
+    embedded_url: str, pair: Pair, swapped: bool
+) -> None:
+    _meet(embedded_url, pair, swapped=swapped)
+
+
+def test_without_the_lock_of_the_expansion_two_planners_run_a_part_twice(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Show that the races can fail: then the second planner runs jobs again that have ended since."""
+    unlocked = expansions._LOCK_OPEN.replace("ORDER BY job FOR UPDATE\n", "ORDER BY job\n").replace(
+        "FOR UPDATE OF job", ""
+    )
+    monkeypatch.setattr(expansions, "_LOCK_OPEN", unlocked)
+    with pytest.raises(AssertionError):
+        _meet(embedded_url, _two_planners_and_runs, swapped=False)
+
+
+def _two_planners_and_runs(m: Meeting) -> tuple[Act, Act]:
+    def run_parts(ledger: Ledger) -> list[object]:
+        m.expand_again()(ledger)
+        for part in m.world.ready():
+            m.world.finish(part)
+        return []
+
+    return m.expand(), run_parts
+
+
+def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
+    meet_and_finish(lambda: Meeting(url), pair, _finish, swapped=swapped, most=STATEMENTS_MAX)
+
+
+def _finish(m: Meeting) -> None:
+    finish_all_jobs(m.world)
+    states = m.world.states()
+    assert set(states.values()) <= {State.SUCCEEDED, State.CANCELLED}
+    ran = m.world.ledger.transact(lambda tx: tx.column(_SUCCESSES))
+    runs = ran.count("split/1")
+    assert all(ran.count(f"part/{n}") <= runs for n in (1, 2, 3)), ran
+    if states["join"] is State.SUCCEEDED:
+        added = m.added[runs - 1]
+        assert m.world.ledger.transact(lambda tx: tx.column(_NEEDED)) == added
+        assert {states["part" if part == "1" else f"part/{part}"] for part in added} <= {State.SUCCEEDED}

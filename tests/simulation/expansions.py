@@ -1,0 +1,75 @@
+"""Random jobs that running jobs add, and the checks of these jobs."""
+
+import random
+from typing import Any
+
+from sluice.jobs.expansions import Expansion, encoded
+from sluice.jobs.model.names import JobName
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.lifecycle.claims import ClaimedJob
+
+#: Apps whose jobs add jobs have this name, and a digit after it.
+SPLIT = "split"
+# Each with the jobs that it has added and the jobs that exist.
+_EXPANDED = f"""
+SELECT job.app, job.key, job.claim,
+       1 = (SELECT count(*) FROM transition WHERE transition.job = job.id AND target = '{State.SUCCEEDED}') AS once,
+       ARRAY(SELECT child.app || '/' || child.key FROM need JOIN job child ON child.id = need.child
+             WHERE need.parent = job.id AND need.added) AS added,
+       ARRAY(SELECT app || '/' || key FROM job) AS existing
+FROM job WHERE job.app LIKE '{SPLIT}%%' AND job.state = '{State.SUCCEEDED}' AND job.expansion = 'entered'
+"""
+
+
+def with_drawn_expansions(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
+    """Return the apps with one or two apps whose jobs add jobs of ``part``, and with ``join``, which mostly needs
+    them."""
+    plain = {"job_id": "{x}", "bash_cmd": "true", "max_losses": 50, "max_fails": 2}
+    splits = [f"{SPLIT}{place}" for place in range(rng.randint(1, 2))]
+    added: dict[str, Any] = dict.fromkeys(splits, plain)
+    narrow = [name for name in apps if apps[name]["job_id"] == "{x}"]
+    added[splits[0]] = plain | _needs(rng, narrow)
+    added["part"] = plain | {"job_id": "{x}_{y}", "autofill_values": {"y": ["p", "q"]}}
+    added["join"] = plain | _needs(rng, splits)
+    added["end"] = plain | {"depends_on": {"app_name": ["join"]}}
+    return apps | added
+
+
+class DrawnExpansions:
+    """Jobs that each claim adds if it succeeds."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[tuple[JobName, int], list[Expansion]] = {}
+
+    def draw(self, rng: random.Random, claimed: ClaimedJob) -> str | None:
+        """Draw the jobs that this claim adds. None if it adds none, or if its app adds no jobs."""
+        if not claimed.app.startswith(SPLIT):
+            return None
+        keys = [f"{claimed.key}_{n}" for n in "pqrs" if rng.random() < 0.5]
+        then = JobName("join", claimed.key) if rng.random() < 0.7 else None
+        expansion = Expansion("part", tuple(keys), then, rng.choice(("succeeded", "succeeded", "finished")))
+        drawn = [expansion] if rng.random() < 0.9 else []
+        self._drawn[claimed.name, claimed.claim] = drawn
+        return encoded(drawn)
+
+    def wrong(self, tx: Tx, app: dict[str, Any]) -> list[str]:
+        """Return the violations of a world at rest: named jobs that do not exist, jobs that were added and are not
+        named, and last jobs without their added needs. ``app`` is the definition of ``join``.
+
+        A ``join`` that needs the job by its definition cannot have begun before its first success.
+        """
+        waits_for = app.get("depends_on", {}).get("app_name", [])
+        found: list[str] = []
+        for name, key, claim, once, added, existing in tx.rows(_EXPANDED):
+            drawn = self._drawn[JobName(name, key), claim]
+            named = {str(name) for each in drawn for name in (*each.parts, each.then) if name}
+            last = {str(each.then) for each in drawn if each.then and once and name in waits_for}
+            if named - set(existing) or set(added) - named or last - set(added):
+                found.append(f"{name}/{key} under claim {claim} names {named} and has added {added}")
+        return found
+
+
+def _needs(rng: random.Random, names: list[str]) -> dict[str, Any]:
+    needed = [name for name in names if rng.random() < 0.7]
+    return {"depends_on": {"app_name": needed}} if needed else {}
