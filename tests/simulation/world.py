@@ -19,6 +19,7 @@ from tests.simulation.environment import Ground
 from tests.simulation.job_outcomes import Labour, habits
 from tests.simulation.partitions import Watch, all_landed
 from tests.simulation.pauses import drawn_pauses
+from tests.simulation.retries import Retrier, drawn_times
 from tests.simulation.sagas import LOOK_S, Operator
 from tests.simulation.trips import Trips
 from tests.world import catalogue_of
@@ -80,6 +81,7 @@ class World:
         client = Client(self._ledger, self.installation.send)
         self._operator = Operator(fate.rng("operator"), self.plain, client, self._send_news)
         self._submitted: list[str] = []
+        self._retrier = Retrier(partial(fate.rng, "a retry"), client, self._submitted)
         self._wishes = rng.randint(1, 6)
         self._begin()
 
@@ -118,6 +120,8 @@ class World:
             self._say_at(self._rng.random() * FAULTY_S * 0.7, wish)
         for at_s, message in drawn_pauses(self._rng, self._submitted, FAULTY_S):
             self._say_at(at_s, message)
+        for at_s in drawn_times(self._fate.rng("retries"), FAULTY_S):
+            self._at(at_s, self._retry)
         self._at(RESUMED_S, self._resume)
         self._at(TICK_S, self._tick)
         catalogue = self.catalogues[0]
@@ -164,6 +168,10 @@ class World:
     def _tick(self) -> None:
         self.installation.send([Tick()])
         self._at(TICK_S, self._tick)
+
+    def _retry(self) -> None:
+        with self._ledger.by(f"a retry at {self.elapsed_s:.0f} s"):
+            self._retrier.act()
 
     def _prune(self) -> None:
         """Remove history that is older than some seconds."""
