@@ -156,7 +156,12 @@ class Client:
     def cancel_job(self, name: JobName) -> list[int]:
         """Cancel one job, even if several submissions request it, and return the ended jobs by their internal numbers.
         ``name`` is the job."""
-        return self._cancel(lambda tx: submissions.cancel_job(tx, name)) or []
+        return self.cancel_jobs([name])
+
+    def cancel_jobs(self, names: Sequence[JobName]) -> list[int]:
+        """Cancel jobs, even if several submissions request them, and return the ended jobs by their internal numbers.
+        ``names`` are the jobs. Jobs that have ended before, or that do not exist, are left out."""
+        return self._cancel(lambda tx: submissions.cancel_jobs(tx, names)) or []
 
     def pause(self, submission: str) -> int:
         """Pause a submission, and return the number of jobs held back. Jobs that only paused submissions request are

@@ -18,7 +18,7 @@ from sluice.actors.planner.compensation_plans import plan_compensation
 from sluice.actors.planner.expansions import EnteredExpansions
 from sluice.actors.planner.partition_plans import plan_by_partition
 from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
-from sluice.actors.planner.retries import plan_retry
+from sluice.actors.planner.retries import plan_retry, plan_selected
 from sluice.broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage
@@ -282,6 +282,8 @@ def _planned_apart_by(
     """Return the function that plans the submission apart. None: it is planned together with others."""
     if _is_retried(catalogue, received, submission):
         return plan_retry
+    if submission.rerun == "alone":
+        return plan_selected
     if submission.compensates is not None:
         return plan_compensation
     if _is_by_chunk(catalogue, submission):

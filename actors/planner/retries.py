@@ -1,15 +1,24 @@
-"""Retry of a submission: it is opened again, and its jobs that have not succeeded run again.
+"""Retries of submissions and of selected jobs.
 
-Invariants: the submission keeps its jobs and requests no others. Opening it is one guarded write. So of two retries one
-is refused, and a cancellation comes before or after it. The jobs that run again are read when it is planned, and
-checked again once their rows are held. So a job that has succeeded in between stays as it is. Jobs of other submissions
-that ended because of these stay ended; a retry of those submissions revives them.
+Retry of a submission: it is opened again, and its jobs that have not succeeded run again. The submission keeps its jobs
+and requests no others. Opening it is one guarded write. So of two retries one is refused, and a cancellation comes
+before or after it. Jobs of other submissions that ended because of these stay ended; a retry of those submissions
+revives them.
+
+Retry of selected jobs (``rerun: alone``): a new submission names them. Those that have not succeeded run again, and
+so do the jobs that could not run because of them. The failed submissions that requested any of these are active again,
+and end when their jobs have ended. The new submission requests the jobs as pushed ones, so it requests no parents. If
+the submissions that requested them before have ended otherwise, it is the one that can cancel them.
+
+Invariant of both: the jobs that run again are read when the submission is planned, and checked again once their rows
+are held. So a job that has succeeded or runs again already stays as it is, and a second retry changes nothing.
 
 A crash leaves a submission in state ``received``, and the groomer has it planned.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
@@ -17,9 +26,11 @@ from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, Submission, SubmissionState
+from sluice.jobs.states import UNSUCCESSFUL
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.job_graph import demand
+from sluice.ledger.job_graph import demand, known_jobs, reruns
 from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
@@ -29,6 +40,8 @@ from sluice.planner.rerun_plan import plan_again
 
 #: Maximum number of jobs that the submission's reason names, if they cannot run again.
 NAMED_MAX = 5
+#: Reason why a named job stays as it is although it has not succeeded.
+LEFT_OUT = "it makes partitions or undoes another job, so only its submission can be retried"
 
 
 def retry(ledger: Ledger, id: str) -> None:
@@ -41,6 +54,14 @@ def plan_retry(
 ) -> Sequence[Message]:
     """Run the unsuccessful jobs of an opened submission again, in a transaction of its own."""
     return ledger.transact(partial(_plan, catalogue=catalogue, id=received.id))
+
+
+def plan_selected(
+    ledger: Ledger, catalogue: Catalogue, received: ReceivedSubmission, submission: Submission
+) -> Sequence[Message]:
+    """Run the named jobs that have not succeeded again, in a transaction of its own."""
+    names = [JobName(submission.app, key) for key in submission.named_keys or ()]
+    return ledger.transact(partial(_plan_selected, catalogue=catalogue, id=received.id, names=names))
 
 
 def _retry(tx: Tx, *, id: str) -> bool:
@@ -64,6 +85,23 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
     return announce(tx, ready)
 
 
+def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[JobName]) -> Sequence[Message]:
+    held = submissions.lock_one_unplanned(tx, id)
+    if held is None:
+        return []
+    known = known_jobs.find(tx, names)
+    jobs = reruns.with_upstream_failed(tx, [job.id for job in known.values()])
+    left_out = {
+        name: LEFT_OUT for name, job in known.items() if job.state in UNSUCCESSFUL and name not in jobs
+    }
+    reopened = submissions.reopen(tx, [*jobs.values()])
+    submissions.activate(tx, [held.number])
+    demand.request(tx, [(held.number, job, RequestReason.PUSHED) for job in jobs.values()])
+    ready = _plan_again(tx, catalogue, held.number, [*jobs], left_out)
+    submissions.settle(tx, [*reopened, held.number])
+    return announce(tx, ready)
+
+
 def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
     """Run the unsuccessful jobs again, and return the jobs that may start.
 
@@ -77,14 +115,29 @@ def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
     while True:
         tried.update(names)
         if names:
-            again = plan_again(catalogue, number, names)
-            ready += follow_turns(tx, catalogue, plans.plan(tx, again.plan))
-            if again.left_out:
-                submissions.record_unchanged(tx, number, _listed(again.left_out))
+            ready += _plan_again(tx, catalogue, number, names)
         ready += pauses.apply(tx, demand.live(tx, number))
         names = demand.unsuccessful(tx, number)
         if tried.issuperset(names):
             return ready
+
+
+def _plan_again(
+    tx: Tx,
+    catalogue: Catalogue,
+    number: int,
+    names: Sequence[JobName],
+    left_out: Mapping[JobName, str] = MappingProxyType({}),
+) -> list[ReadyJob]:
+    """Run these jobs again, and return the jobs that may start. The submission's reason names the jobs that cannot run,
+    and the jobs that the caller has ``left_out``."""
+    again = plan_again(catalogue, number, names)
+    known = known_jobs.find(tx, [job.name for job in again.plan.jobs])
+    reruns.hold(tx, [job.id for job in known.values()])
+    ready = follow_turns(tx, catalogue, plans.plan(tx, again.plan)) if names else []
+    if left := {**left_out, **again.left_out}:
+        submissions.record_unchanged(tx, number, _listed(left))
+    return ready
 
 
 def _listed(left_out: Mapping[JobName, str]) -> str:

@@ -105,7 +105,10 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     #: User that is recorded with the submission.
     user: str | None = None
     #: Finished jobs to run again: ``"job"`` the requested jobs, ``"downstream"`` also all their descendants.
-    rerun: Rerun | None = None
+    #: ``"alone"``: of the jobs with these keys, only those that ended without success, and the jobs that could not run
+    #: because of them. No parents or children are requested, and failed submissions that requested the jobs are active
+    #: again.
+    rerun: Rerun | Literal["alone"] | None = None
     #: Jobs that successes trigger: ``"all"`` children, or only jobs that are ``"wanted"`` by a submission.
     push: Literal["all", "wanted"] = "all"
     #: Options that override the app's policy, with the names and values of definitions.
@@ -125,6 +128,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             raise ValueError("set only one of key, keys, work_ids, or start and end")
         if (self.start is None) != (self.end is None):
             raise ValueError("start and end must be set together")
+        if self.rerun == "alone" and self.named_keys is None:
+            raise ValueError('rerun "alone" needs key or keys')
         if self.keys is not None and len(self.keys) > KEYS_MAX:
             raise ValueError(f"{len(self.keys)} keys are more than one submission may name ({KEYS_MAX})")
         if self.id is not None and not 0 < len(self.id) <= ID_LENGTH_MAX:

@@ -9,6 +9,7 @@ a flight that could not be undone, which continues.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import move
@@ -57,6 +58,19 @@ WHERE job.state = '{State.SUCCEEDED}' AND job.claim = given.claim ORDER BY job.i
 _UNSUCCESSFUL = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY id
 """
+# Steps and undos are left out: partitions are planned again with their range, and undos belong to a compensation.
+_IS_PLAIN = "job.output_table IS NULL AND job.undoes IS NULL"
+_WITH_UPSTREAM_FAILED = f"""
+WITH RECURSIVE down (id) AS (
+    SELECT id FROM job
+    WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(UNSUCCESSFUL))}) AND {_IS_PLAIN}
+    UNION
+    SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
+    WHERE need.met = false AND job.state = '{State.UPSTREAM_FAILED}' AND {_IS_PLAIN}
+)
+SELECT job.id, job.app, job.key FROM down JOIN job ON job.id = down.id ORDER BY job.id
+"""
+_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
 _RERUN = move(
@@ -110,6 +124,18 @@ def unchanged(tx: Tx, claims: Mapping[int, int]) -> list[int]:
 def unsuccessful(tx: Tx, jobs: list[int]) -> list[int]:
     """Return the jobs that have ended without success. The caller has locked their rows."""
     return tx.column(_UNSUCCESSFUL, jobs=jobs)
+
+
+def with_upstream_failed(tx: Tx, jobs: list[int]) -> dict[JobName, int]:
+    """Return the jobs among these that have ended without success, and the jobs that could not run because of them.
+    Nothing is locked. Jobs that make partitions, and undos, are left out."""
+    return {JobName(app, key): id for id, app, key in tx.rows(_WITH_UPSTREAM_FAILED, jobs=jobs)}
+
+
+def hold(tx: Tx, jobs: list[int]) -> None:
+    """Lock jobs that are about to run again alone, together with their parents. A plan locks the jobs that it changes
+    before the others, so two such plans with a common child would wait for each other."""
+    tx.rows(_HOLD, jobs=jobs)
 
 
 def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> RerunJobs:

@@ -27,6 +27,7 @@ from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.notify import ENDS
 from sluice.ledger.database.transitions import NOW, move
+from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.job_graph.demand import UNWANTED, WAKING, WATCHING
 from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import move_out
@@ -165,6 +166,19 @@ WHERE id = %(id)s AND state IN ('{SubmissionState.FAILED}', '{SubmissionState.CA
         AND other.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}'))
 RETURNING number
 """
+# A saga across apps, and its compensation, are run again only as a whole.
+_REOPEN = f"""
+WITH held AS MATERIALIZED (
+    SELECT number FROM submission
+    WHERE number IN (SELECT submission FROM submission_job WHERE job = ANY(%(jobs)s))
+      AND state = '{SubmissionState.FAILED}' AND paused_at IS NULL
+      AND request ->> 'mode' IS DISTINCT FROM '{SAGA}' AND NOT request ? 'compensates'
+    ORDER BY number FOR UPDATE
+)
+UPDATE submission SET state = '{SubmissionState.ACTIVE}', ended_at = NULL, reason = NULL, blocking_job = NULL
+FROM held WHERE submission.number = held.number AND submission.state = '{SubmissionState.FAILED}'
+RETURNING submission.number
+"""
 # An executed job cannot be stopped, but its judgement may retry it. It is locked like the others. Either this
 # transaction finds it waiting afterwards, or the judgement finds it no longer requested.
 _WANTED_BY = f"""
@@ -174,7 +188,6 @@ WHERE submission_job.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE
 _HOLD = "SELECT id, saga_open FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.saga_open AND {UNWANTED}")
 _CANCEL_ANYWAY = move(CANCEL, By.PLANNER, condition="NOT job.saga_open")
-_NAMED = "SELECT id FROM job WHERE app = %(app)s AND key = %(key)s"
 
 
 class _Row(NamedTuple):
@@ -318,6 +331,16 @@ def retry(tx: Tx, id: str) -> bool:
     return bool(tx.column(_RETRY, id=id))
 
 
+def reopen(tx: Tx, jobs: list[int]) -> list[int]:
+    """Make the failed submissions that requested any of these jobs active again. Return their numbers.
+
+    The caller runs the jobs again in this transaction, and then settles the submissions. Call it before the jobs are
+    locked: a cancellation locks its submission first. Paused submissions, sagas across apps and compensations stay
+    failed.
+    """
+    return tx.column(_REOPEN, jobs=jobs)
+
+
 def cancel(tx: Tx, id: str) -> list[int] | None:
     """Cancel a submission and the jobs that no other submission requests. Return them, or None if nothing was open.
 
@@ -340,9 +363,14 @@ def cancel_job(tx: Tx, name: JobName) -> list[int]:
 
     A saga that has started is undone first.
     """
-    job = tx.column(_NAMED, app=name.app, key=name.key)
-    saga_open = _with_open_saga(tx.rows(_HOLD, jobs=job))
-    cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=job)
+    return cancel_jobs(tx, [name])
+
+
+def cancel_jobs(tx: Tx, names: Sequence[JobName]) -> list[int]:
+    """Cancel these jobs as ``cancel_job`` does, and return the jobs that have ended."""
+    jobs = [job.id for job in known_jobs.find(tx, names).values()]
+    saga_open = _with_open_saga(tx.rows(_HOLD, jobs=jobs))
+    cancelled = move_out(tx, _CANCEL_ANYWAY, jobs=jobs)
     interrupt(tx, cancelled, CANCEL.target)
     add_to_outbox(tx, cancelled)
     if saga_open:

@@ -1,4 +1,4 @@
-"""Races of the retry of a submission with every other operation on its jobs, stopped at each statement.
+"""Races of retries of a submission, and of a job, with every other operation on the jobs, stopped at each statement.
 
 In either order, no job runs more often than requested, and the state of the submission follows from its jobs.
 """
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from psycopg.errors import DeadlockDetected, InvalidSqlStatementName
 
 from sluice.actors.planner import handlers
 from sluice.actors.planner.retries import retry
@@ -15,6 +16,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger
 from tests.ledger.races import Act, Acts, meet_and_finish
 
@@ -43,6 +45,10 @@ class Retried(Acts):
             return [*handlers.plan(ledger, self.world.catalogue, Plan(submissions=(submission,)))]
 
         return act
+
+    def retry_jobs(self, id: str = "selected") -> Act:
+        """Retry the job ``a`` alone."""
+        return self.plan("a", id=id, rerun="alone", push="wanted")
 
 
 class Race(NamedTuple):
@@ -86,6 +92,37 @@ def _a_retry_and_the_groomer(m: Retried) -> Race:
     return Race((m.retry(m.one), m.groom()), {2})
 
 
+def _two_retries_of_a_job(m: Retried) -> Race:
+    return Race((m.retry_jobs("selected"), m.retry_jobs("selected again")), {2})
+
+
+def _a_retry_of_a_job_and_one_of_its_submission(m: Retried) -> Race:
+    return Race((m.retry_jobs(), m.retry(m.one)), {2})
+
+
+def _a_retry_of_a_job_and_a_cancellation(m: Retried) -> Race:
+    """Cancel submission two while it becomes active again. Its jobs run for submission one, and for the new one."""
+    return Race((m.retry_jobs(), m.cancel(m.two)), {2})
+
+
+def _a_retry_of_a_job_and_a_rerun(m: Retried) -> Race:
+    """Retry and rerun ``a``. If the rerun is first, the retry finds no failed job, and changes nothing."""
+    ends = {SubmissionState.FAILED, SubmissionState.SUCCEEDED}
+    return Race((m.retry_jobs(), m.plan("a", rerun="job")), {2}, ends)
+
+
+def _a_retry_of_a_job_and_the_judge(m: Retried) -> Race:
+    """Retry the job while it runs again for submission two, and ends. Submission one is active again only if the retry
+    finds the job failed."""
+    m.world.retry(m.two)
+    ends = {SubmissionState.FAILED}
+    return Race((m.retry_jobs(), m.judge(m.run("a"))), {2}, ends)
+
+
+def _a_retry_of_a_job_and_the_groomer(m: Retried) -> Race:
+    return Race((m.retry_jobs(), m.groom()), {2})
+
+
 RACES = [
     _two_retries,
     _retries_of_two_submissions,
@@ -94,6 +131,12 @@ RACES = [
     _a_retry_and_a_rerun,
     _a_retry_and_the_judge,
     _a_retry_and_the_groomer,
+    _two_retries_of_a_job,
+    _a_retry_of_a_job_and_one_of_its_submission,
+    _a_retry_of_a_job_and_a_cancellation,
+    _a_retry_of_a_job_and_a_rerun,
+    _a_retry_of_a_job_and_the_judge,
+    _a_retry_of_a_job_and_the_groomer,
 ]
 
 
@@ -121,3 +164,40 @@ def test_a_retry_that_races_another_verb_runs_each_job_once(
         assert world.submission(m.one) is not SubmissionState.SUCCEEDED or world.state("b") is State.SUCCEEDED
 
     meet_and_finish(lambda: Retried(embedded_url), acts, finish, swapped=swapped, most=STATEMENTS_MAX)
+
+
+class TwoFailedParents(Acts):
+    """World in which ``a`` and ``b`` have failed, and with them ``c``, which needs both. Their submission is active."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.world.apps("a -> c, b -> c")
+        self.submission = self.world.submit("c", None, keys=["1", "2"])
+        self.world.finish("a", Ending.ERROR)
+        self.world.finish("b", Ending.ERROR)
+
+    def retry_jobs(self, app: str) -> Act:
+        return self.plan(app, rerun="alone", push="wanted")
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_retries_of_jobs_with_a_common_child_meet_without_a_deadlock(
+    embedded_url: str, swapped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # After a deadlock the transaction would run again, which would hide it.
+    monkeypatch.setattr(connection, "_ONCE_MORE", (InvalidSqlStatementName,))
+    monkeypatch.setattr(connection, "_FORBIDDEN", (DeadlockDetected,))
+
+    def finish(m: TwoFailedParents) -> None:
+        assert m.world.ready() == {"a", "b", "a/2", "b/2"}
+        for name in ("a", "b", "c", "a/2", "b/2", "c/2"):
+            m.world.finish(name)
+        assert m.world.submission(m.submission) is SubmissionState.SUCCEEDED
+
+    meet_and_finish(
+        lambda: TwoFailedParents(embedded_url),
+        lambda m: (m.retry_jobs("a"), m.retry_jobs("b")),
+        finish,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )

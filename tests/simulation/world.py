@@ -81,7 +81,7 @@ class World:
         client = Client(self._ledger, self.installation.send)
         self._operator = Operator(fate.rng("operator"), self.plain, client, self._send_news)
         self._submitted: list[str] = []
-        self._retrier = Retrier(partial(fate.rng, "a retry"), client, self._submitted)
+        self._retrier = Retrier(partial(fate.rng, "a retry"), self.plain, client, self._submitted)
         self._wishes = rng.randint(1, 6)
         self._begin()
 
