@@ -22,6 +22,7 @@ from msgspec import Struct, structs
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import ends_of
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.jobs.text.paging import (
     ID_MAX,
@@ -99,6 +100,10 @@ class ListedJob(Struct, frozen=True, kw_only=True):
     archived_at: datetime | None
 
     @property
+    def name(self) -> JobName:
+        return JobName(self.app, self.key)
+
+    @property
     def span(self) -> tuple[str, str] | None:
         """First and last partition of a step; None for other jobs."""
         return ends_of(self.key) if self.output_table is not None else None
@@ -123,6 +128,21 @@ class FoundJobs(Struct, frozen=True, kw_only=True):
 def jobs(tx: Tx, wanted: JobFilter, *, order: Order, limit: int) -> list[ListedJob]:
     """Return the first of the selected jobs."""
     return _listed(tx, clause(wanted), PagePosition(), order=order, limit=limit)
+
+
+def selected(tx: Tx, wanted: JobFilter, *, before: int | None = None, limit: int) -> list[ListedJob]:
+    """Return the selected jobs with an id less than ``before``, the newest first. Default: the newest of all.
+
+    To process all jobs in batches, pass the last id of a batch to the next call. Then each job comes at most once, and
+    later jobs are left out. Jobs that were planned together come before the parents that they were planned with.
+    """
+    found = clause(wanted)
+    sql = f"""
+    SELECT {_LISTED} FROM job WHERE {found.sql} AND job.id < %(before)s::bigint ORDER BY job.id DESC LIMIT %(limit)s
+    """
+    return tx.structs(
+        ListedJob, sql, **found.params, before=ID_MAX if before is None else before, limit=limit
+    )
 
 
 def page(tx: Tx, wanted: JobFilter, token: str | None, *, order: Order, limit: int) -> JobPage:

@@ -60,6 +60,9 @@ SELECT count(*) FROM submission_job JOIN submission ON submission.number = submi
     JOIN job ON job.id = submission_job.job
 WHERE submission.id = %(submission)s AND job.saga_open AND job.abort_reason IS NOT NULL
 """
+_ABORTING = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND abort_reason IS NOT NULL AND state IN ({sql_list(*sorted(LIVE))})
+"""
 _IS_CALLED_OFF = f"""
 SELECT 1 FROM job WHERE app = %(app)s AND key = %(key)s AND abort_reason IS NOT NULL
   AND state IN ({sql_list(*sorted(LIVE))})
@@ -208,6 +211,11 @@ def count_aborting(tx: Tx, submission: str) -> int:
     """Return how many jobs of a submission are sagas that are aborted and not undone yet."""
     (count,) = tx.column(_CALLED_OFF, submission=submission)
     return int(count)
+
+
+def aborting(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return the jobs among these that are sagas which are aborted and not undone yet."""
+    return tx.column(_ABORTING, jobs=jobs)
 
 
 def is_aborting(tx: Tx, name: JobName) -> bool:

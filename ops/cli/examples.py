@@ -82,6 +82,7 @@ sluice grid week --columns 31
     "cancel": """
 sluice cancel nightly-22                         # stop its jobs that no other submission requests
 sluice cancel report 2026-11-23                  # stop one job, for all submissions
+sluice cancel --where 'app = report and state = waiting' --dry-run
 """,
     "pause": """
 sluice pause nightly-21                          # start no more of its jobs; running jobs continue
@@ -94,12 +95,13 @@ sluice resume order/4 --event approved --payload '{"ok": true}' --id evt_1
 """,
     "retry": """
 sluice retry fetch 2026-11-20_graz               # run a finished job again
-sluice retry report 2026-11-20 --downstream --wait
 sluice retry uploads                             # run its unsuccessful jobs again
+sluice retry --where 'app = fetch and state = failed and ended >= 2h' --dry-run
 """,
     "archive": """
 sluice archive upload 2026-11-19                 # mark its outcome as collected
 sluice archive upload --outcome failed           # mark all jobs with this outcome
+sluice archive --where 'app = upload and ended < 30d'
 """,
     "freshness": """
 sluice freshness hello                           # show its last success by work ID

@@ -88,6 +88,10 @@ def archived(_: Tx, found: int) -> CameTo | None:
     return {"archived": found} if found else None
 
 
+def jobs_archived(_: Tx, found: list[int]) -> CameTo | None:
+    return {"archived": len(found)} if found else None
+
+
 def landed(_: Tx, found: LandingResult) -> CameTo | None:
     return {"landed": found.new} if found.new else None
 

@@ -188,6 +188,34 @@ def test_the_outcome_of_a_job_is_archived(caller: Caller, desk: Typist, notes: N
     assert notes.new() == []
 
 
+def test_selected_jobs_are_cancelled_retried_and_archived(caller: Caller, desk: Typist, notes: Notes) -> None:
+    done(caller, "/api/apps/box/pause")
+    desk.asks("submit", "box", "s1", "s2", "s3")
+    with desk.starts("up"):
+        desk.waits_until("box", "s3", State.READY)
+    notes.new()
+    chosen = {"where": "app = box and key in (s1, s2, s3)"}
+    said = done(caller, "/api/jobs/cancel", chosen | {"dry_run": True})
+    assert (said["selected"], said["changed"], said["first"]) == (3, 3, ["box/s3", "box/s2", "box/s1"])
+    assert notes.new() == []
+    said = done(caller, "/api/jobs/cancel", chosen)
+    assert (said["changed"], said["refused"], said["next"]) == (3, {}, None)
+    assert notes.one() == ("cancel", chosen, {"cancelled": 3})
+    said = done(caller, "/api/jobs/cancel", chosen)
+    assert (said["changed"], said["refused"]) == (0, {"cancelled: it has ended": 3})
+    assert notes.new() == []
+    said = done(caller, "/api/jobs/retry", chosen)
+    assert (said["changed"], len(said["submissions"])) == (3, 1)
+    assert notes.one() == ("retry", chosen, {"submissions": said["submissions"]})
+    done(caller, "/api/apps/box/resume")
+    notes.new()
+    drained(desk)
+    assert done(caller, "/api/jobs/archive", chosen)["changed"] == 3
+    assert notes.one() == ("archive", chosen, {"archived": 3})
+    done(caller, "/api/jobs/retry", {"where": "app fetch"}, 422)
+    done(caller, "/api/jobs/retry", chosen | {"after": "p1.x"}, 400)
+
+
 def test_an_event_resumes_a_waiting_saga(caller: Caller, desk: Typist, notes: Notes) -> None:
     waiting(desk, "71")
     said = {"event": "approved", "payload": {"ok": True}, "id": "evt_1"}
@@ -207,6 +235,17 @@ def test_a_cancelled_saga_is_undone_first(caller: Caller, desk: Typist, notes: N
     assert notes.one()[2] == {"cancelled": 0, "undone_first": 1}
     drained(desk)
     assert desk.asks("show", "order", "72")["state"] == "cancelled"
+
+
+def test_a_selected_saga_is_undone_first_and_counts_as_changed(
+    caller: Caller, desk: Typist, notes: Notes
+) -> None:
+    waiting(desk, "79")
+    told = done(caller, "/api/jobs/cancel", {"where": "app = order and key = 79"})
+    assert (told["selected"], told["changed"], told["refused"]) == (1, 1, {})
+    assert [each.action for each in notes.new()] == ["cancel"]
+    drained(desk)
+    assert desk.asks("show", "order", "79")["state"] == "cancelled"
 
 
 def test_a_failed_undo_is_retried_or_forced_to_count_as_done(

@@ -65,7 +65,7 @@ COMMANDS = (
     ),
     Command(
         word="cancel",
-        help="stop a submission, or one job",
+        help="stop a submission, one job, or selected jobs",
         module="sluice.ops.cli.commands.submissions.cancel",
     ),
     Command(
@@ -80,12 +80,12 @@ COMMANDS = (
     ),
     Command(
         word="retry",
-        help="run a finished job again, or the unsuccessful jobs of a submission",
+        help="run a finished job again, or the unsuccessful jobs of a submission or selection",
         module="sluice.ops.cli.commands.submissions.retry",
     ),
     Command(
         word="archive",
-        help="mark the outcomes of an app's jobs as collected",
+        help="mark the outcomes of an app's jobs, or of selected jobs, as collected",
         module="sluice.ops.cli.commands.jobs.archive",
     ),
     Command(

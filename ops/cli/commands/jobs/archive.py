@@ -1,6 +1,7 @@
-"""Command ``sluice archive``: mark jobs of an app as collected. These are all jobs that have ended, the jobs with
-certain outcomes, or named jobs. Their outcomes stay. ``sluice ls --uncollected`` lists the jobs that are not archived
-yet.
+"""Command ``sluice archive``: mark jobs as collected.
+
+These are all jobs of an app that have ended, those with certain outcomes, named jobs, or the jobs that match a
+condition. Their outcomes stay. ``sluice ls --uncollected`` lists the jobs that are not archived yet.
 
 The command is for apps with ``archive: manual``. It archives the outcome that a job has at that moment.
 """
@@ -14,8 +15,10 @@ from sluice.ledger.managed_tasks import COLLECTED
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.cli.selection import carry_out, is_selection, selection_options
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.selected_jobs import archiving
 
 #: Maximum number of jobs that one transaction archives.
 BATCH = 10_000
@@ -23,7 +26,7 @@ _OUTCOMES = tuple(state for state in State if state in COLLECTED)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", help="app of the jobs")
+    parser.add_argument("app", nargs="?", help="app of the jobs")
     parser.add_argument(
         "key",
         nargs="*",
@@ -37,10 +40,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="archive only jobs with this outcome; may be repeated; default: all; values: "
         + ", ".join(_OUTCOMES),
     )
+    selection_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
+    if is_selection(options, options.app, options.key, options.outcome):
+        return carry_out(context, installation, options, archiving(installation.ledger), "archived")
     outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
     if options.key and options.outcome:
         raise BadRequest("Keys and --outcome cannot be combined.", advice="Give either keys or --outcome.")

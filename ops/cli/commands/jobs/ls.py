@@ -2,15 +2,11 @@
 
 import argparse
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from msgspec.structs import asdict
+from msgspec import structs
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.key_fields import KeyReadings, readings_for
 from sluice.jobs.states import State
-from sluice.jobs.text.filter_parser import parse_condition
-from sluice.jobs.text.filters import Condition, needs_definitions
 from sluice.jobs.text.paging import Order, OrderBy
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import job_lists, submission_progress
@@ -18,6 +14,7 @@ from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Table
+from sluice.ops.cli.selection import selected_by, where_option
 from sluice.ops.cli.submission_options import past_option
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
@@ -45,11 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="only jobs changed since this; a time, or an age like 10m",
     )
     parser.add_argument("--uncollected", action="store_true", help="only finished jobs that are not archived")
-    parser.add_argument(
-        "--where",
-        metavar="CONDITION",
-        help="only jobs that match a condition like: state = failed and inputs.num > 9",
-    )
+    where_option(parser, "only jobs that match a condition like: state = failed and inputs.num > 9")
     parser.add_argument(
         "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="time to order by; default: changed"
     )
@@ -64,15 +57,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, options: Options) -> int:
-    where = parse_condition(options.where, datetime.now(UTC)) if options.where is not None else None
-    wanted = JobFilter(
+    condition = JobFilter() if options.where is None else selected_by(context, options.where)
+    wanted = structs.replace(
+        condition,
         app=options.of_app,
         states=tuple(State(word) for word in options.state or ()),
         submission=options.submission,
         since=options.since,
         uncollected=options.uncollected,
-        where=where,
-        readings=_readings(context, where),
     )
     order = Order(by=OrderBy(options.order), descending=not options.ascending)
     limit = min(max(options.limit, 0), LIMIT_MAX)
@@ -104,17 +96,6 @@ def _turn(context: CommandContext, wanted: JobFilter, order: Order, limit: int, 
     return DONE
 
 
-def _readings(context: CommandContext, where: Condition | None) -> KeyReadings | None:
-    """Return the readings of keys that the condition needs. If no definitions were given, note that there are none."""
-    if context.settings.apps:
-        return readings_for(where, lambda: context.catalogue)
-    if where is not None and needs_definitions(where):
-        context.output.note(
-            Paragraph("No definitions were given, so conditions on inputs check only kwargs.", "bright_black")
-        )
-    return None
-
-
 def _table(found: Sequence[job_lists.ListedJob], order: Order) -> Table:
     """Return the jobs as a table. The last column has the time by which they are ordered."""
     if order.by is OrderBy.CREATED:
@@ -133,7 +114,7 @@ def _table(found: Sequence[job_lists.ListedJob], order: Order) -> Table:
 
 def _document(job: job_lists.ListedJob) -> dict[str, object]:
     """Return a job as a document. A partition job also has its partitions."""
-    told = {word: value for word, value in asdict(job).items() if word not in ("id", "output_table")}
+    told = {word: value for word, value in structs.asdict(job).items() if word not in ("id", "output_table")}
     return told if job.span is None else {**told, "span": job.span}
 
 

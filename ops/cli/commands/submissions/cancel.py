@@ -1,5 +1,5 @@
-"""Command ``sluice cancel``: stop a submission and its jobs that no other submission requests, or stop one job
-regardless of other submissions.
+"""Command ``sluice cancel``: stop a submission and its jobs that no other submission requests, or stop one job or all
+selected jobs regardless of other submissions.
 """
 
 import argparse
@@ -8,17 +8,23 @@ from sluice.ledger.reads import saga_details
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.cli.selection import carry_out, is_selection, selection_options
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.selected_jobs import cancelling
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument("target", nargs="?", metavar="SUBMISSION | APP", help="a submission's id, or an app")
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
+    selection_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
+    if is_selection(options, options.target, options.key):
+        operation = cancelling(installation.client, installation.ask)
+        return carry_out(context, installation, options, operation, "cancelled")
     if options.key is None:
         stopped = len(installation.client.cancel(options.target))
         undone = installation.ask(lambda tx: saga_details.count_aborting(tx, options.target))

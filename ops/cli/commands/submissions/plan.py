@@ -21,7 +21,6 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table
-from sluice.ops.cli.submission_checks import check
 from sluice.ops.cli.submission_options import moment_option, submission_of, submission_options
 from sluice.ops.documents.chunk_plan_document import as_chunk_document, nothing_to_do
 from sluice.ops.documents.partition_plan_document import as_partition_document
@@ -33,6 +32,7 @@ from sluice.ops.documents.plan_document import (
     as_document,
 )
 from sluice.ops.documents.plan_facts import GivenFacts, GivenPast, no_facts, read_facts
+from sluice.ops.operations.submission_checks import check
 from sluice.ops.text import span
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk

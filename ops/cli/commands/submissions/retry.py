@@ -1,7 +1,8 @@
-"""Command ``sluice retry``: run an ended job again, or the unsuccessful jobs of a submission.
+"""Command ``sluice retry``: run an ended job again, or the unsuccessful jobs of a submission or of a selection.
 
 A job is run again by a new submission. A submission is opened again: it keeps its jobs, and succeeds when they do. If
-it is about partitions, the missing partitions are planned again, and may be divided into other jobs.
+it is about partitions, the missing partitions are planned again, and may be divided into other jobs. Selected jobs run
+again within the failed submissions that requested them.
 """
 
 import argparse
@@ -17,8 +18,10 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.cli.selection import carry_out, is_selection, selection_options
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.rerun import again, ended_job
+from sluice.ops.operations.selected_jobs import retrying
 
 _GOES_ON = (
     "{} could not be undone: the undo is retried, as by `sluice saga retry-undo`, and no step is done again."
@@ -29,7 +32,7 @@ NAMED_MAX = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument("target", nargs="?", metavar="SUBMISSION | APP", help="a submission's id, or an app")
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to run again")
     parser.add_argument(
         "--downstream", action="store_true", help="with an app: also run all jobs after it again"
@@ -41,10 +44,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="with --same-code: run even if the code has changed"
     )
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+    selection_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
+    others = (options.key, options.downstream, options.same_code, options.force, options.wait)
+    if is_selection(options, options.target, *others):
+        return carry_out(context, installation, options, retrying(installation.client), "run again")
     if options.key is None:
         return _submission(context, installation, options)
     rerun: Rerun = "downstream" if options.downstream else "job"

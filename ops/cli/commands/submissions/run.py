@@ -12,9 +12,9 @@ from sluice.ops.cli.command import Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.local_worker import threads_option, working
-from sluice.ops.cli.submission_checks import check
 from sluice.ops.cli.submission_options import submission_of, submission_options
 from sluice.ops.operations.installation import Installation
+from sluice.ops.operations.submission_checks import check
 
 #: Maximum grace time in seconds for running jobs when the command ends. It is short because a user waits. Jobs that
 #: still run are handed back.

@@ -27,7 +27,7 @@ def run(context: CommandContext, options: Options) -> int:
 def ask(context: CommandContext, installation: "Installation", submission: Submission, *, wait: bool) -> int:
     """Submit and print the id. With ``wait``, follow the submission to its end and show the outcome."""
     from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
-    from sluice.ops.cli.submission_checks import check  # noqa: PLC0415 - slower than a help text
+    from sluice.ops.operations.submission_checks import check  # noqa: PLC0415 - slower than a help text
 
     if context.settings.apps:
         check(context.catalogue, submission)
