@@ -274,7 +274,7 @@ class AppOptions(TemplateOptions, total=False):
     partition: Annotated[
         str | Mapping[str, Any],
         About(
-            "Unit of the partitions: `hour`, `day` or `month`.",
+            "Unit of the partitions: `hour`, `day`, `week` (ISO 8601) or `month`.",
             "day",
             '{"unit": "day", "first": "2026-01-01"}',
         ),

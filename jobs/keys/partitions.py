@@ -28,6 +28,10 @@ class Offset(Struct, frozen=True):
         """Return the moment that is this far before the start of the partition."""
         return calendar.start_s(partition - self.partitions) - self.seconds
 
+    def length_s(self, partition: int, calendar: Calendar) -> int:
+        """Return the number of seconds from that moment to the start of the partition."""
+        return calendar.start_s(partition) - self.before(partition, calendar)
+
 
 class Reach(Struct, frozen=True):
     """Range of a table's partitions that some output needs. If ``first`` is None, it begins with the earliest

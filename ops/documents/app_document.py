@@ -54,8 +54,11 @@ class ChunksDocument(Document, frozen=True, kw_only=True):
 
 
 class InputPartition(Document, frozen=True, kw_only=True):
+    """Unit and text format of a table's partitions. ``example`` is a partition in this format."""
+
     unit: Unit
     format: str
+    example: str
 
 
 class OutputPartition(InputPartition, frozen=True, kw_only=True):
@@ -214,6 +217,7 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
         partition=OutputPartition(
             unit=calendar.unit,
             format=calendar.pattern,
+            example=calendar.example,
             first=None if first is None else calendar.write(first),
         ),
         step_size=partitioning.step_size,
@@ -221,7 +225,9 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
             TableNeed(
                 table=each.table,
                 app=each.producer,
-                partition=InputPartition(unit=each.calendar.unit, format=each.calendar.pattern),
+                partition=InputPartition(
+                    unit=each.calendar.unit, format=each.calendar.pattern, example=each.calendar.example
+                ),
                 start_offset=None if each.start_offset is None else _written(each.start_offset),
                 end_offset=_written(each.end_offset),
                 start_cutoff=first_read(each),

@@ -14,9 +14,14 @@ from sluice.ops.documents import Document
 
 #: Numbers of units that a column may have, the smallest first. If all of them give too many columns, the last one is
 #: doubled repeatedly.
-_SIZES: Mapping[Unit, Sequence[int]] = {"hour": (1, 2, 3, 6, 12, 24, 168), "day": (1, 7), "month": (1, 3, 12)}
+_SIZES: Mapping[Unit, Sequence[int]] = {
+    "hour": (1, 2, 3, 6, 12, 24, 168),
+    "day": (1, 7),
+    "week": (1, 4, 13, 52),
+    "month": (1, 3, 12),
+}
 #: Partition at which a column of several units begins. For hours and days it is a Monday.
-_ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "month": 0}
+_ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "week": 0, "month": 0}
 
 
 class PartitionRow(Struct, frozen=True):
@@ -71,13 +76,18 @@ def axis(rows: Iterable[PartitionRow], columns_max: int) -> Axis:
 
 
 def strip(row: PartitionRow, axis: Axis) -> Strip:
-    stretches = []
+    """Return the row's partitions in each column. A partition that ends in another column than it begins in, such as a
+    week in two months, is in the first of them only, unless it is longer than a column.
+    """
+    stretches: list[Span] = []
     before = 0
     for start_s, end_s in pairwise(axis.starts_s):
         first, last = row.calendar.at(start_s), row.calendar.at(end_s - 1)
         if last < row.span.first:
             before += 1
         elif first <= row.span.last:
+            if stretches and first == stretches[-1].last < last:
+                first += 1
             stretches.append(Span(max(first, row.span.first), min(last, row.span.last)))
     return Strip(row, before, stretches)
 

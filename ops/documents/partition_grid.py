@@ -141,8 +141,10 @@ def _start_s(text: str) -> tuple[int, int]:
         except ValueError:
             continue
         return calendar.start_s(partition), calendar.start_s(partition + 1)
+    examples = [Calendar(unit).example for unit in UNITS]
     raise BadWindow(
-        f"{text!r} is not a partition.", advice="Write it like 2024-04-01, 2024-04-01-13 or 2024-04."
+        f"{text!r} is not a partition.",
+        advice=f"Write it like {', '.join(examples[:-1])} or {examples[-1]}.",
     )
 
 

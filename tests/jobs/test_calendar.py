@@ -1,7 +1,7 @@
 """Numbering, writing and reading of partitions, for every unit, month, year and format."""
 
 import time
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ END_S = int(datetime(9999, 12, 31, 23, tzinfo=UTC).timestamp())
 FORMATS: dict[Unit, list[str]] = {
     "hour": ["", "%Y%m%d%H", "%d.%m.%Y %H:00", "%Y-%m-%d-%I%p"],
     "day": ["", "%Y%m%d", "%d-%b-%Y", "%Y-%j", "%Y%m%d00"],
+    "week": ["", "%GW%V", "W%V.%G", "%G-W%V-%u"],
     "month": ["", "%Y%m", "%b-%Y", "m%m.%Y"],
 }
 CALENDARS = [Calendar(unit, format_) for unit, formats in FORMATS.items() for format_ in formats]
@@ -57,6 +58,13 @@ def test_a_partition_begins_where_the_one_before_it_ends(unit: Unit, partition: 
         ("day", "1970-01-01", 0, (1970, 1, 1)),
         ("day", "1969-12-31", -1, (1969, 12, 31)),
         ("day", "2024-02-29", 19_782, (2024, 2, 29)),
+        ("week", "1970-W01", 0, (1969, 12, 29)),
+        ("week", "1969-W52", -1, (1969, 12, 22)),
+        ("week", "2024-W14", 2_831, (2024, 4, 1)),
+        ("week", "2026-W48", 2_969, (2026, 11, 23)),
+        ("week", "2025-W01", 2_870, (2024, 12, 30)),
+        ("week", "2026-W53", 2_974, (2026, 12, 28)),
+        ("week", "2020-W53", 2_661, (2020, 12, 28)),
         ("month", "1970-01", 0, (1970, 1, 1)),
         ("month", "1969-12", -1, (1969, 12, 1)),
         ("month", "2024-02", 649, (2024, 2, 1)),
@@ -85,6 +93,10 @@ def test_partitions_are_numbered_from_1970(
         ("day", "2100-02-28", "2100-03-01"),
         ("day", "2000-02-28", "2000-02-29"),
         ("day", "2024-12-31", "2025-01-01"),
+        ("week", "2024-W52", "2025-W01"),
+        ("week", "2026-W52", "2026-W53"),
+        ("week", "2026-W53", "2027-W01"),
+        ("week", "2020-W53", "2021-W01"),
         ("month", "2024-12", "2025-01"),
         ("month", "2024-01", "2024-02"),
         ("month", "1969-12", "1970-01"),
@@ -103,6 +115,32 @@ def test_a_month_has_the_right_number_of_days(month: str, days: int) -> None:
     calendar = Calendar("month")
     number = calendar.read(month)
     assert calendar.start_s(number + 1) - calendar.start_s(number) == days * 86_400
+
+
+@given(moment_s=st.integers(BEGINNING_S, END_S))
+def test_a_week_is_the_iso_week_of_each_of_its_seven_days(moment_s: int) -> None:
+    weeks, days = Calendar("week"), Calendar("day")
+    day = datetime.fromtimestamp(moment_s, UTC).date()
+    year, week, weekday = day.isocalendar()
+    partition = weeks.at(moment_s)
+    assert weeks.write(partition) == f"{year}-W{week:02}"
+    assert date.fromisoformat(f"{weeks.write(partition)}-1") == day - timedelta(days=weekday - 1)
+    assert weeks.start_s(partition) == days.start_s(days.at(moment_s) - weekday + 1)
+    assert weeks.start_s(partition + 1) - weeks.start_s(partition) == 7 * 86_400
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@given(moments_s=st.tuples(*[st.integers(BEGINNING_S, END_S)] * 2))
+def test_the_order_of_texts_is_the_order_of_partitions(unit: Unit, moments_s: tuple[int, int]) -> None:
+    calendar = Calendar(unit)
+    first, last = sorted(map(calendar.at, moments_s))
+    assert (calendar.write(first) < calendar.write(last)) == (first < last)
+
+
+def test_a_week_may_be_written_as_the_date_of_its_monday() -> None:
+    calendar = Calendar("week", "%Y-%m-%d")
+    assert calendar.read("2024-12-30") == calendar.read("2025-W01")
+    assert calendar.write(calendar.read("2025-W01")) == "2024-12-30"
 
 
 def test_months_continue_beyond_the_range_of_python_dates() -> None:
@@ -130,6 +168,15 @@ def test_months_continue_beyond_the_range_of_python_dates() -> None:
         (Calendar("hour"), "2024-04-01"),
         (Calendar("hour"), "2024-04-01-24"),
         (Calendar("hour"), "2024-04-01-7"),
+        (Calendar("week"), "2024-W53"),
+        (Calendar("week"), "2024-W00"),
+        (Calendar("week"), "2024-W54"),
+        (Calendar("week"), "2024-W4"),
+        (Calendar("week"), "2024-w14"),
+        (Calendar("week"), "2024-14"),
+        (Calendar("week"), "2024-W14-1"),
+        (Calendar("week"), "2024-04-01"),
+        (Calendar("week", "%Y-%m-%d"), "2024-04-02"),
         (Calendar("month"), "2024-13"),
         (Calendar("month"), "2024"),
         (Calendar("month"), "2024-04-01"),
@@ -156,6 +203,8 @@ def test_the_usual_spelling_is_read_despite_a_format() -> None:
     [
         (Calendar("hour"), "2024-04-01-13"),
         (Calendar(), "2024-04-01"),
+        (Calendar("week"), "2024-W14"),
+        (Calendar("week", "%Y-%m-%d"), "2024-04-01"),
         (Calendar("month"), "2024-04"),
         (Calendar("day", "%d.%m.%Y"), "01.04.2024"),
     ],

@@ -23,6 +23,7 @@ DUE = datetime(2026, 3, 29, 3, 0, tzinfo=BERLIN)
         ("{due-1d}", "2026-03-28T03:00:00+01:00"),
         ("{due-1w:%d.%m.}", "22.03."),
         ("{due+7d:%Y%m%d}", "20260405"),
+        ("{due-1w:%G-W%V}", "2026-W12"),
         # Six hours before three in the morning, in a night that is one hour shorter.
         ("{due-6h:%d %H:%M}", "28 20:00"),
         ("{due-1d-6h:%d %H:%M}", "27 21:00"),

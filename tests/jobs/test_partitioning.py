@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.keys.partitions import Offset, Reach, TableDependency, read_span, span_text
 
-HOUR, DAY, MONTH = Calendar("hour"), Calendar("day"), Calendar("month")
+HOUR, DAY, WEEKS, MONTH = map(Calendar, UNITS)
 COMPACT = Calendar("day", "%Y%m%d")
 WEEK = "2024-04-01..2024-04-07"
 HALF_A_DAY_S = 12 * 3600
@@ -148,7 +148,20 @@ def test_days_of_output_need_these_days_of_a_table(
         ("2024-01", MONTH, DAY, 1, 0, "2023-12-01..2024-01-31"),
         ("2023-02", MONTH, HOUR, 0, 0, "2023-02-01-00..2023-02-28-23"),
         ("2024-02", MONTH, DAY, Offset(seconds=86_400), 0, "2024-01-31..2024-02-29"),
+        ("2026-W48", WEEKS, DAY, 0, 0, "2026-11-23..2026-11-29"),
+        ("2026-W53..2027-W01", WEEKS, DAY, 0, 0, "2026-12-28..2027-01-10"),
+        ("2025-W01", WEEKS, DAY, 1, 1, "2024-12-23..2024-12-29"),
+        ("2025-W01", WEEKS, DAY, Offset(seconds=86_400), 0, "2024-12-29..2025-01-05"),
+        ("2024-W14", WEEKS, HOUR, 0, 0, "2024-04-01-00..2024-04-07-23"),
         # The unit of the table is coarser than that of the output.
+        ("2024-12-29..2024-12-30", DAY, WEEKS, 0, 0, "2024-W52..2025-W01"),
+        ("2027-01-03", DAY, WEEKS, 0, 0, "2026-W53"),
+        ("2024-04-03", DAY, WEEKS, 7, 7, "2024-W13"),
+        # Neither unit is a multiple of the other.
+        ("2024-04", MONTH, WEEKS, 0, 0, "2024-W14..2024-W18"),
+        ("2024-02", MONTH, WEEKS, 0, 0, "2024-W05..2024-W09"),
+        ("2024-W18", WEEKS, MONTH, 0, 0, "2024-04..2024-05"),
+        ("2024-W17", WEEKS, MONTH, 0, 0, "2024-04"),
         ("2024-04-01-06..2024-04-01-07", HOUR, DAY, 0, 0, "2024-04-01"),
         ("2024-04-01-00", HOUR, DAY, 1, 0, "2024-03-31..2024-04-01"),
         ("2024-04-01-00", HOUR, DAY, 1, 1, "2024-03-31"),
@@ -159,6 +172,7 @@ def test_days_of_output_need_these_days_of_a_table(
         ("2024-12-31-23", HOUR, MONTH, 0, 0, "2024-12"),
         ("2025-01-01-00", HOUR, MONTH, 1, 0, "2024-12..2025-01"),
         # Both have the same unit.
+        ("2025-W01", WEEKS, WEEKS, 2, 1, "2024-W51..2024-W52"),
         ("2024-03", MONTH, MONTH, 1, 1, "2024-02"),
         ("2024-01..2024-03", MONTH, MONTH, 12, 0, "2023-01..2024-03"),
         ("2024-01-01-00", HOUR, HOUR, 24, 1, "2023-12-31-00..2023-12-31-23"),
@@ -221,8 +235,8 @@ def test_a_cumulative_table_is_needed_only_where_other_tables_are(*, cumulative:
     assert gone.needed_for(output, DAY) is None
 
 
-@pytest.mark.parametrize("own", [HOUR, DAY, MONTH], ids=str)
-@pytest.mark.parametrize("table", [HOUR, DAY, MONTH], ids=str)
+@pytest.mark.parametrize("own", [HOUR, DAY, WEEKS, MONTH], ids=str)
+@pytest.mark.parametrize("table", [HOUR, DAY, WEEKS, MONTH], ids=str)
 def test_an_offset_to_before_the_calendar_needs_all_earlier_partitions(
     own: Calendar, table: Calendar
 ) -> None:

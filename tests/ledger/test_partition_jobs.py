@@ -51,6 +51,30 @@ def test_the_weeks_of_a_month_share_the_daily_steps_of_a_quarter(world: World) -
     assert set(times_made(world, "group_by").values()) == {1}
 
 
+def test_a_week_waits_for_its_seven_days_and_a_day_for_its_week(world: World) -> None:
+    weekly = {
+        "bash_cmd": "true",
+        "partition": "week",
+        "step_size": 2,
+        "table_dependencies": [{"table": "staging"}],
+    }
+    report = {"bash_cmd": "true", "table_dependencies": [{"table": "weekly"}]}
+    world.define(lineage("staging") | {"weekly": weekly, "report": report})
+    id_ = ask(world, "weekly", "2026-W52", "2027-W01")
+    assert needs(world) == {
+        "weekly/2026-W52..2026-W53": _of("staging", "2026-12-21", "2027-01-03"),
+        "weekly/2027-W01": _of("staging", "2027-01-04", "2027-01-10"),
+    }
+    work_off(world)
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+    assert there(world, "weekly") == ["2026-W52", "2026-W53", "2027-W01"]
+    ask(world, "report", "2027-01-09", "2027-01-12")
+    assert ready(world) == _of("report", "2027-01-09", "2027-01-10") | _of(
+        "staging", "2027-01-11", "2027-01-17"
+    )
+    assert needs(world)["report/2027-01-12"] == {"weekly/2027-W02"}
+
+
 def test_each_week_waits_for_the_days_of_its_own_window(world: World) -> None:
     world.define(QUARTER)
     ask(world, "join", "2024-04-01", "2024-04-30")

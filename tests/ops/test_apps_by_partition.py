@@ -92,7 +92,7 @@ def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist)
     read = partitions.pop("table_dependencies")
     assert partitions == {
         "output_table": "grouped",
-        "partition": {"unit": "day", "format": "%Y-%m-%d", "first": None},
+        "partition": {"unit": "day", "format": "%Y-%m-%d", "example": "2024-04-01", "first": None},
         "step_size": 7,
         "modes": {"offline": {"max_fails": 3}, "online": {}},
     }
@@ -114,7 +114,11 @@ def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist)
         (None, "2024-04-30"),
         ("2024-01-01-00", None),
     ]
-    assert read[3]["partition"] == {"unit": "hour", "format": "%Y-%m-%d-%H"}
+    assert read[3]["partition"] == {
+        "unit": "hour",
+        "format": "%Y-%m-%d-%H",
+        "example": "2024-04-01-13",
+    }
     assert [each["cumulative"] for each in read] == [False, False, True, False]
     fetch = partitioned.asks("apps", "show", "fetch")
     assert (fetch["partitions"], fetch["version"]) == (None, None)

@@ -17,9 +17,10 @@ from tests.planner.definitions import catalogue_of
 WINDOWS: Mapping[Unit, range] = {
     "hour": range(19_790 * 24 - 8, 19_790 * 24 + 30),
     "day": range(19_784, 19_795),
+    "week": range(2825, 2830),
     "month": range(648, 652),
 }
-_FORMATS: Mapping[Unit, Sequence[str]] = {"hour": ("",), "day": ("", "%Y%m%d"), "month": ("",)}
+_FORMATS: Mapping[Unit, Sequence[str]] = {"hour": ("",), "day": ("", "%Y%m%d"), "week": ("",), "month": ("",)}
 EXTERNALS: Mapping[str, Calendar] = {"landed_days": Calendar("day"), "landed_hours": Calendar("hour")}
 #: Fate of a partition: it is missing (None), it exists (``there``), or a job makes it (``one`` or ``two``).
 _FATES = st.sampled_from([None, None, None, "there", "one", "two"])
@@ -71,7 +72,7 @@ def drawn_lineages(draw: st.DrawFn) -> Drawn:
     calendars = dict(EXTERNALS)
     apps: dict[str, dict[str, Any]] = {}
     for place in range(draw(st.sampled_from([3, 2, 4, 1]))):
-        unit: Unit = draw(st.sampled_from(["day", "day", "hour", "month"]))
+        unit: Unit = draw(st.sampled_from(["day", "day", "hour", "week", "month"]))
         own = Calendar(unit, draw(st.sampled_from(_FORMATS[unit])))
         reads = draw(st.lists(st.sampled_from([*calendars]), unique=True, max_size=3))
         # An app may read two parts of one table.

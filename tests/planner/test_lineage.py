@@ -15,8 +15,8 @@ from tests.world import catalogue_of
 _UNITS = st.sampled_from(UNITS)
 _OFFSETS = st.one_of(st.integers(0, 40), st.sampled_from(["1h", "12h", "36h", "40d"]))
 #: Number of 2024-01-01 in each unit, and how many partitions before and after it are tried.
-_AROUND = {"hour": (473_352, 300), "day": (19_723, 90), "month": (648, 30)}
-_WRITTEN = {"hour": "2024-01-{:02}-07", "day": "2024-01-{:02}", "month": "2024-{:02}"}
+_AROUND = {"hour": (473_352, 300), "day": (19_723, 90), "week": (2818, 60), "month": (648, 30)}
+_WRITTEN = {"hour": "2024-01-{:02}-07", "day": "2024-01-{:02}", "week": "2024-W{:02}", "month": "2024-{:02}"}
 
 
 def _cutoffs(unit: str) -> st.SearchStrategy[str | None]:

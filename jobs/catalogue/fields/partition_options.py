@@ -9,7 +9,7 @@ table_dependencies = [{table: text, partition: calendar, cumulative: bool,
                        start_cutoff, end_cutoff: partition, the first and the last to read,
                        version: of the app that fills it, in a definition that was stored by itself} …]
 modes              = {name: {option of a policy: value} …}
-calendar           = hour | day | month | {unit: hour | day | month, format: as for strftime}
+calendar           = one of ``UNITS``, or {unit: one of ``UNITS``, format: as for strftime}
 
 The calendar of a table is known only after all apps have been read (``jobs.catalogue.resolve.tables``).
 ``start_offset: null`` reads all partitions. If no start offset is given and ``start_cutoff`` is set, reading begins at
@@ -110,7 +110,7 @@ def _offsets(mapping: Mapping[Any, object], own: Calendar, at: At) -> tuple[Offs
     given = read_fields(_OFFSET_WORDS, mapping, at.add)
     both = given.get("offset", None if mapping.get("start_cutoff") is not None else Offset())
     start = given.get("start_offset", both)
-    if start and -start.before(0, own) > _BACK_S_MAX:
+    if start and start.length_s(0, own) > _BACK_S_MAX:
         start = None
     return start, given.get("end_offset", given.get("offset")) or Offset()
 
@@ -190,12 +190,13 @@ PARTITION_WORDS = (*_PARTITION_OPTIONS, "partition", "table_dependencies", "mode
 
 
 #: Moments on which formats are tried. Together they reveal every mistake: a year of two digits, a clock of twelve
-#: hours, a month in place of its days.
+#: hours, a month in place of its days, the calendar's year in place of a week's.
 _SAMPLES = (
     datetime(1999, 12, 31, 23, tzinfo=UTC),
     datetime(2023, 1, 1, 0, tzinfo=UTC),
     datetime(2024, 2, 29, 13, tzinfo=UTC),
     datetime(2100, 3, 10, 12, tzinfo=UTC),
+    datetime(2018, 12, 31, 0, tzinfo=UTC),
 )
 #: Characters that keys have after partitions, addresses between keys, and lists between their items.
 _MARKS = ("@", "/", ",", "+")

@@ -110,12 +110,12 @@ def _of_reading(dependency: TableDependency, own: Calendar) -> dict[str, object]
 
 
 def _length(offset: Offset, own: Calendar) -> list[int]:
-    """Return the length of an offset. A day has the same length in any unit; the length of a month depends on the
+    """Return the length of an offset. Equal lengths are equal in any unit; the length of a month depends on the
     month.
     """
     if own.unit == "month":
         return [offset.partitions, offset.seconds]
-    return [0, -offset.before(0, own)]
+    return [0, offset.length_s(0, own)]
 
 
 def _text(function: Callable[..., Any]) -> str:

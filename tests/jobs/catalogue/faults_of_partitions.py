@@ -75,12 +75,18 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     # Units and formats of partitions.
     "a unit that there is not": (
         filling(partition="dai"),
-        "partition: unit: 'dai' is none of hour, day, month (did you mean day?)",
+        "partition: unit: 'dai' is none of hour, day, week, month (did you mean day?)",
     ),
-    "a unit among words": (counted(unit="week"), "partition: unit: 'week' is none of hour, day, month"),
+    "a unit among words": (counted(unit="year"), "partition: unit: 'year' is none of hour, day, week, month"),
     "a unit and its format": (counted(unit="minute", format="%M"), "partition: unit: 'minute' is none of"),
-    "a partition that is a number": (filling(partition=7), "partition: 7 is none of hour, day, month, nor a"),
-    "no partition": (filling(partition=None), "partition: None is none of hour, day, month, nor a mapping"),
+    "a partition that is a number": (
+        filling(partition=7),
+        "partition: 7 is none of hour, day, week, month, nor a",
+    ),
+    "no partition": (
+        filling(partition=None),
+        "partition: None is none of hour, day, week, month, nor a mapping",
+    ),
     "an unknown option of a partition": (
         counted(fromat="%Y"),
         "partition: unknown option 'fromat' (did you mean format?)",
@@ -97,6 +103,10 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         "format: '%Y-%m-%d' writes '1999-12-31' for more than one hour; the default is %Y-%m-%d-%H",
     ),
     "half of the hours": (counted(unit="hour", format="%Y-%m-%d-%I"), "for more than one hour"),
+    "a year of the calendar for a week": (
+        counted(unit="week", format="%Y-W%V"),
+        "format: '%Y-W%V' writes '2018-W01' for more than one week; the default is %G-W%V",
+    ),
     "years for months": (counted(unit="month", format="%Y"), "for more than one month"),
     "some years alone": (counted(format="%y%m%d"), "'%y%m%d' writes '000310' for more than one day"),
     "a format without a year": (counted(unit="hour", format="%H"), "for more than one hour"),
@@ -301,6 +311,6 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     ),
     "a reader with an invalid calendar": (
         {**external(None, None), "c": {**external(None, None)["a"], "partition": "weak"}},
-        "partition: unit: 'weak' is none of hour, day, month",
+        "partition: unit: 'weak' is none of hour, day, week, month",
     ),
 }

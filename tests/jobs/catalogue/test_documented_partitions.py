@@ -16,13 +16,15 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_on_the_partitions_page_can_be_loaded() -> None:
-    declared, scheduled = (text for language, text in BLOCKS if language == "yaml")
+    declared, weekly, scheduled = (text for language, text in BLOCKS if language == "yaml")
     (decorated,) = (text for language, text in BLOCKS if language == "python")
     write("acme/__init__.py", "")
-    write("acme/grouped.py", "def fill(job): ...")
-    found = load([write("apps.yaml", f"{declared}\n{scheduled}"), write("archived.py", decorated)])
+    for module in ("grouped", "weekly"):
+        write(f"acme/{module}.py", "def fill(job): ...")
+    text = "\n".join([declared, weekly, scheduled])
+    found = load([write("apps.yaml", text), write("archived.py", decorated)])
     sizes = {name: app.partitioning and app.partitioning.step_size for name, app in found.items()}
-    assert sizes == {"staging": 1, "grouped": 7, "joined": 1, "archived": 90}
+    assert sizes == {"staging": 1, "grouped": 7, "joined": 1, "weekly": 1, "archived": 90}
     assert [*found.schedules] == ["nightly"]
     assert sorted(found.externals) == ["customers", "events"]
 

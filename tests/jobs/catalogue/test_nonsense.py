@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sluice.jobs.catalogue import parse_policy
 from sluice.jobs.catalogue.fields.app_options import WORDS
 from sluice.jobs.errors import BadRequest, DefinitionError
+from sluice.jobs.keys.calendar import UNITS
 from tests.planner.definitions import catalogue_of
 
 #: Texts that are almost valid values or options.
@@ -60,7 +61,7 @@ TIMES = SPELLED | st.integers(0, 10**9) | st.sampled_from(["1d", "1e400d", "9999
 PARTITION = st.fixed_dictionaries(
     {},
     optional={
-        "unit": st.sampled_from(["hour", "day", "month"]) | VALUES,
+        "unit": st.sampled_from(UNITS) | VALUES,
         "format": FORMATS | VALUES,
         "first": TIMES,
     },

@@ -200,7 +200,7 @@ def test_all_faults_of_partitions_are_reported_at_once() -> None:
     apps = {
         "a": {
             "step_size": 0,
-            "partition": {"unit": "week", "fromat": "x"},
+            "partition": {"unit": "year", "fromat": "x"},
             "table_dependencies": [{"start_offset": -1}, {"table": "b", "end_offset": "x", "cumulative": 1}],
             "modes": {"offline": {"max_fail": 1, "timeout": "never"}},
         },

@@ -49,7 +49,9 @@ def test_offsets_are_parsed_into_partitions_or_seconds(
     assert (dependency.start_offset, dependency.end_offset) == (start, end)
 
 
-@pytest.mark.parametrize(("unit", "many"), [("hour", 88_000_000), ("day", 3_670_000), ("month", 120_300)])
+@pytest.mark.parametrize(
+    ("unit", "many"), [("hour", 88_000_000), ("day", 3_670_000), ("week", 524_300), ("month", 120_300)]
+)
 def test_an_offset_of_ten_thousand_years_in_any_unit_means_all_partitions(unit: str, many: int) -> None:
     assert read({"start_offset": many}, own=unit).start_offset is None
     assert read({"start_offset": many // 2}, own=unit).start_offset == Offset(many // 2)
@@ -64,6 +66,8 @@ def test_an_offset_of_ten_thousand_years_in_any_unit_means_all_partitions(unit: 
         ("2024-04-05-13", "day", "hour", "2024-04-05-13", "2024-04-05-14"),
         ("2024-04-05-13", "day", "day", "2024-04-05-13", "2024-04-05-14"),
         ("2024-02", "day", "day", "2024-02-01-00", "2024-03-01-00"),
+        ("2024-W14", "day", "day", "2024-04-01-00", "2024-04-08-00"),
+        ("2024-04-03", "week", "day", "2024-04-03-00", "2024-04-04-00"),
         ("2023-12", "day", "month", "2023-12-01-00", "2024-01-01-00"),
         ("20240405", "day", {"format": "%Y%m%d"}, "2024-04-05-00", "2024-04-06-00"),
         (20240405, "day", {"format": "%Y%m%d"}, "2024-04-05-00", "2024-04-06-00"),

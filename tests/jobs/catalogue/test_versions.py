@@ -128,6 +128,13 @@ def test_a_month_is_not_a_number_of_days() -> None:
     assert len({version(1), version("30d"), version("31d"), version(0)}) == 4
 
 
+def test_a_week_is_seven_days() -> None:
+    def version(offset: Any) -> str:
+        return _versions({"a": reading({"table": "raw", "offset": offset}, partition="week")})["a"]
+
+    assert version(1) == version("7d") == version("1w") != version(0)
+
+
 def test_a_reverted_definition_has_its_old_versions_again() -> None:
     before = _versions(_apps())
     assert _versions(_apps(b={"bash_cmd": "echo B"})) != before

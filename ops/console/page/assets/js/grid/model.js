@@ -23,22 +23,17 @@ export function cellAt(grid, x, y) {
 
 /** Return the columns at which a month, year or day begins. @returns {{at: number, words: string}[]} */
 export function marks(grid) {
-    const length = { hour: 10, day: 7, month: 4 }[grid.unit] ?? 7;
     const found = [];
     grid.columns.forEach((column, at) => {
-        const words = column.slice(0, length);
+        const words = column.slice(0, column.lastIndexOf("-"));
         if (found.at(-1)?.words !== words) found.push({ at, words });
     });
     return found;
 }
 
-/** Return the heading of one column, for example the day of the month. */
-export function tick(grid, column) {
-    return grid.unit === "month"
-        ? column.slice(5, 7)
-        : grid.unit === "hour"
-          ? column.slice(11, 13)
-          : column.slice(8, 10);
+/** Return the heading of one column: the last part of its partition, for example the day of the month. */
+export function tick(column) {
+    return column.slice(column.lastIndexOf("-") + 1);
 }
 
 /** Return whether the column begins a week: a thin line precedes it. */

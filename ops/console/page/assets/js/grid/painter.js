@@ -114,7 +114,7 @@ function heads(paper, grid, seen, look) {
         const column = grid.columns[x];
         const middle = seen.margin + x * CELL - seen.left + (CELL - GAP) / 2;
         paper.fillStyle = x === seen.cursor.x ? look.accent : look.faint;
-        paper.fillText(tick(grid, column), middle, HEAD - 10);
+        paper.fillText(tick(column), middle, HEAD - 10);
         if (isFirstOfWeek(grid, column)) {
             paper.fillStyle = look.line;
             paper.fillRect(seen.margin + x * CELL - seen.left - GAP, HEAD - 17, 1, seen.height);

@@ -45,7 +45,7 @@ function draw({ found, tables, cell }, words) {
                 { bare: true },
                 empty(
                     "No app makes partitions.",
-                    "An app with the option partition (day, hour or month) in its definition fills a table.",
+                    "An app with the option partition (hour, day, week or month) in its definition fills a table.",
                 ),
             ),
         ];

@@ -83,7 +83,7 @@ function byChunk(query) {
 }
 
 function byPartition({ partitions }, query) {
-    const example = { hour: "2024-04-01-13", day: "2024-04-01", month: "2024-04" }[partitions.partition.unit];
+    const { unit, example } = partitions.partition;
     return [
         h(
             "div.fields",
@@ -91,7 +91,7 @@ function byPartition({ partitions }, query) {
             ["start", "end"].map((name) =>
                 field({
                     label: name,
-                    hint: `a ${partitions.partition.unit}, for example ${example}`,
+                    hint: `the ${name === "start" ? "first" : "last"} ${unit}, for example ${example}`,
                     input: line(name, { value: query.get(name) ?? "" }),
                 }),
             ),
