@@ -5,7 +5,7 @@ tick. So the broker may be down, and the caller need not repeat anything.
 """
 
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar, overload
@@ -16,7 +16,7 @@ from msgspec import Struct, json
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.end_listener import EndListener
 from sluice.actors.planner.admission import require_defined, sound
-from sluice.actors.planner.landed_partitions import land
+from sluice.actors.planner.landed_partitions import land, stale_partitions
 from sluice.actors.planner.pauses import go_on, hold_apps_back, hold_back, let_apps_go
 from sluice.actors.planner.retries import retry
 from sluice.actors.planner.saga_events import send_event
@@ -49,6 +49,15 @@ from sluice.ledger.sagas.events import EventOutcome, EventRequest
 _LOG = logging.getLogger("sluice.client")
 
 R = TypeVar("R")
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    """Result of a landing: the numbers of ``new`` partitions, of existing partitions that landed ``again``, and by
+    table of partitions that became ``stale``."""
+
+    new: int
+    again: int
+    stale: Mapping[str, int]
 
 
 class Client:
@@ -247,16 +256,39 @@ class Client:
         self.have_planned([again.require_id()])
         return again.require_id()
 
-    def land(self, catalogue: Catalogue, table: str, partitions: Iterable[str]) -> int:
-        """Record that partitions exist, and return how many did not before.
+    def land(self, table: str, partitions: Iterable[str], *, again: bool = False) -> Landing:
+        """Record that partitions exist. Return the numbers of ``new`` partitions, of existing partitions that land
+        ``again``, and by table of partitions that become ``stale``.
 
-        ``catalogue`` has the definitions. ``partitions`` are partitions of the ``table``, or ranges such as
-        ``2026-11-01..2026-11-07``. BadRequest for a table that no app fills or reads, and for a text that is not a
-        partition of it.
+        ``partitions`` are partitions of the ``table``, or ranges such as ``2026-11-01..2026-11-07``. A repetition
+        changes nothing. With ``again`` existing ones have new contents: the partitions that were made from them become
+        stale, and each repetition is another landing.
+
+        BadRequest for a client without definitions, for a table that no app fills or reads, and for a text that is not
+        a partition of it.
         """
-        landing = land(self._ledger, catalogue, table, partitions)
+        landing = land(self._ledger, self._known_apps(), table, partitions, again=again)
         self._hint(*landing.messages)
-        return landing.new
+        return Landing(new=landing.new, again=landing.again, stale=landing.stale)
+
+    def restate(self, table: str | None = None, partitions: Iterable[str] = ()) -> list[str]:
+        """Submit all stale partitions that are made from the ``table``, or from these ``partitions`` of it. Return the
+        ids of the submissions, one for each app. Default: all stale partitions.
+
+        BadRequest as for ``land``.
+        """
+        catalogue = self._known_apps()
+        return self.submit_many(
+            self._ledger.transact(lambda tx: stale_partitions(tx, catalogue, table, partitions))
+        )
+
+    def _known_apps(self) -> Catalogue:
+        if self._definitions is None:
+            raise BadRequest(
+                "This client has no definitions, which name the tables.",
+                advice='Name their sources, like `connect(apps=("pipeline.py",))`.',
+            )
+        return self._definitions()
 
     def tasks(self, app: AppRef) -> Tasks:
         """Return the ``app`` as its manager sees it: tasks are opened, collected and archived. UnknownApp if

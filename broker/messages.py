@@ -102,12 +102,16 @@ class Resume(Message, frozen=True):
 
 
 class Landed(Message, frozen=True):
-    """Partitions of a table that exist now: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several."""
+    """Partitions of a table that exist now: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several.
+
+    With ``again`` existing ones have new contents, and the partitions that were made from them become stale.
+    """
 
     actor: ClassVar[str] = "landed"
     news: ClassVar[bool] = True
     table: str
     partitions: tuple[str, ...]
+    again: bool = False
 
 
 class Plan(Message, frozen=True):

@@ -164,9 +164,9 @@ class World:
         self.queue.append(Plan(submissions=(submission,)))
         self.deliver()
 
-    def land(self, table: str, *partitions: str) -> int:
+    def land(self, table: str, *partitions: str, again: bool = False) -> int:
         """Land partitions. Return how many of them did not exist before."""
-        landing = landing_of(self.ledger, self.catalogue, table, partitions)
+        landing = landing_of(self.ledger, self.catalogue, table, partitions, again=again)
         self.queue.extend(landing.messages)
         self.deliver()
         return landing.new

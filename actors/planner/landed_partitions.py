@@ -1,47 +1,95 @@
-"""Landed partitions: they were made outside of Sluice's apps, or before these apps existed."""
+"""Landed partitions: they were made outside of Sluice's apps, or before these apps existed.
 
-from collections.abc import Iterable, Sequence
+If they land again, existing partitions that were made from them become stale, transitively. A plan treats a stale
+partition as missing. A job that has begun may have read the old contents, so its partitions become stale too, and stay
+stale when it succeeds. A job that has not begun will read the new contents. Its partitions become stale only if it also
+reads a partition that is or will be stale.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 
 from sluice.broker.messages import Ended, Landed, Message
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.resolve.tables import table_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
 from sluice.jobs.errors import BadMessage, BadRequest
-from sluice.jobs.keys.calendar import Calendar
-from sluice.jobs.keys.partitions import read_landing_key, read_span
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.partitions import read_landing_key, read_span, span_text
+from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partitions
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.ranges import in_both, united
+from sluice.planner.keyspaces.partitions.refill import downstream, touched
+from sluice.planner.keyspaces.partitions.table_demand import ALL
 
 #: Maximum number of partitions in one landing.
 PARTITIONS_MAX = 1_000_000
 
 
-class LandingResult(Struct, frozen=True):
-    """Result of a landing: how many of the partitions were ``new``, and the messages that follow."""
+class LandingResult(Struct, frozen=True, kw_only=True):
+    """Result of a landing.
+
+    ``new`` is the number of partitions that did not exist before, and ``again`` the number of existing partitions that
+    landed again. ``stale`` has the number of partitions that became stale, by table. ``messages`` must be sent.
+    """
 
     new: int
-    messages: Sequence[Message]
+    again: int = 0
+    stale: Mapping[str, int] = {}
+    messages: Sequence[Message] = ()
 
 
 def landed(ledger: Ledger, catalogue: Catalogue, message: Landed) -> Sequence[Message]:
     try:
-        return land(ledger, catalogue, message.table, message.partitions).messages
+        return land(ledger, catalogue, message.table, message.partitions, again=message.again).messages
     except BadRequest as error:
         raise BadMessage(error.what, where=error.where, advice=error.advice) from error
 
 
-def land(ledger: Ledger, catalogue: Catalogue, table: str, texts: Iterable[str]) -> LandingResult:
-    """Record that these partitions, or ranges of partitions, exist. Jobs that wait for them go on. A repetition changes
-    nothing.
+def land(
+    ledger: Ledger, catalogue: Catalogue, table: str, texts: Iterable[str], *, again: bool = False
+) -> LandingResult:
+    """Record that these partitions, or ranges of partitions, exist. Jobs that wait for them go on.
+
+    A repetition changes nothing. With ``again`` existing ones have new contents, and the partitions that were made from
+    them become stale. Then each repetition is another landing.
 
     BadRequest for a table that no app fills or reads, and for a text that is not a partition of it.
     """
     known = table_of(catalogue, table)
     found = _read(table, known.calendar, texts)
-    work = partial(_land, table=table, version=known.version, calendar=known.calendar, found=found)
+    work = partial(_land, table=known, found=found, catalogue=catalogue if again else None)
     return ledger.transact(work)
+
+
+def stale_partitions(
+    tx: Tx, catalogue: Catalogue, table: str | None = None, texts: Iterable[str] = ()
+) -> list[Submission]:
+    """Return submissions that make all stale partitions again, one for each app, in the order of their dependencies.
+
+    With a ``table``: only partitions that are made from it, or from these partitions of it. BadRequest as for ``land``.
+    """
+    known = partitions.LedgerTables(tx)
+    among: Mapping[str, Sequence[Span]] | None = None
+    if table is not None:
+        calendar = table_of(catalogue, table).calendar
+        changed = [Span(each, each) for each in _read(table, calendar, texts)] or [ALL]
+        among = touched(catalogue, table, changed, known.existing)
+    found = []
+    for each in tables_of(catalogue):
+        if each.app is None:
+            continue
+        stale = united(part.span for part in known.existing(each.name, each.version, ALL) if part.is_outdated)
+        spans = stale if among is None else in_both(stale, among.get(each.name, ()))
+        if (first := partitioning_of(each.app).first) is not None:
+            spans = in_both(spans, [Span(first, ALL.last)])
+        if spans:
+            keys = tuple(span_text(each.calendar, span) for span in spans)
+            found.append(Submission(app=each.app.name, keys=keys))
+    return found
 
 
 def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
@@ -57,12 +105,38 @@ def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
     return sorted(found)
 
 
-def _land(tx: Tx, *, table: str, version: str, calendar: Calendar, found: list[int]) -> LandingResult:
-    partitions.lock_tables(tx, [table])
-    new = partitions.land(tx, table, version, found)
-    awaited = partitions.awaited(tx, table)
-    ended = partitions.land_jobs(tx, _come(calendar, awaited, found)) if awaited and found else []
-    return LandingResult(new, [Ended(jobs=tuple(ended))] if ended else [])
+def _land(tx: Tx, *, table: TableOf, found: list[int], catalogue: Catalogue | None) -> LandingResult:
+    """Land the partitions. With a catalogue, existing partitions land again."""
+    if catalogue:
+        again, stale = _land_again(tx, catalogue, table, found)
+    else:
+        partitions.lock_tables(tx, [table.name])
+        again, stale = 0, {}
+    new = partitions.land(tx, table.name, table.version, found)
+    awaited = partitions.awaited(tx, table.name)
+    ended = partitions.land_jobs(tx, _come(table.calendar, awaited, found)) if awaited and found else []
+    messages = [Ended(jobs=tuple(ended))] if ended else []
+    return LandingResult(new=new, again=again, stale=stale, messages=messages)
+
+
+def _land_again(tx: Tx, catalogue: Catalogue, table: TableOf, found: list[int]) -> tuple[int, dict[str, int]]:
+    """Land the existing partitions again, and mark the partitions that are made from them as stale. Return the number
+    of existing partitions, and by table the number of stale ones."""
+    places = [(partitioning_of(app).table, app.version) for app in downstream(catalogue, table.name)]
+    partitions.lock_tables(tx, [table.name, *(name for name, _ in places)])
+    known = partitions.LedgerTables(tx)
+    # Lock the jobs before any partition is written, in the order of a worker that records their success.
+    makers = {each.by.id for place in places for each in known.existing(*place, ALL) if each.by}
+    waiting = partitions.hold_waiting(tx, sorted(makers))
+    old = partitions.land_again(tx, table.name, table.version, found)
+    changed = [Span(each, each) for each in old]
+    spans = touched(catalogue, table.name, changed, known.existing, waiting=waiting) if old else {}
+    stale = {
+        name: partitions.mark_stale(tx, name, version, spans[name])
+        for name, version in places
+        if name in spans
+    }
+    return len(old), stale
 
 
 def _come(calendar: Calendar, awaited: dict[int, str], found: Sequence[int]) -> list[int]:

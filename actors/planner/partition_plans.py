@@ -121,7 +121,7 @@ class _Entering:
         self._joined |= entered.living
         self._again += entered.again
         made = [
-            partitions.PartitionStep(self._ids[job.name], step)
+            partitions.PartitionStep(self._ids[job.name], step, self._layout.is_stale(supply, step))
             for job, step in batch
             if job.name not in entered.living
         ]

@@ -35,30 +35,35 @@ SELECT pg_advisory_xact_lock(%(turns)s, hashtext(table_name)) FROM unnest(%(tabl
 _OF_TABLE = "partition.table_name = %(table)s AND partition.version = %(version)s"
 # Group consecutive partitions with the same maker: within a run, the partition number minus its rank is constant.
 _HELD = f"""
-SELECT min(run.partition), max(run.partition), job.id, job.app, job.key, job.state
+SELECT min(run.partition), max(run.partition), run.stale, job.id, job.app, job.key, job.state
 FROM (
-    SELECT partition, maker, partition - row_number() OVER (PARTITION BY maker ORDER BY partition) AS island
+    SELECT partition, maker, stale,
+           partition - row_number() OVER (PARTITION BY maker, stale ORDER BY partition) AS island
     FROM (
-        SELECT partition.partition, CASE WHEN partition.done_at IS NULL THEN partition.job END AS maker
+        SELECT partition.partition, partition.stale_since IS NOT NULL AS stale,
+               CASE WHEN partition.done_at IS NULL THEN partition.job END AS maker
         FROM partition LEFT JOIN job ON job.id = partition.job
         WHERE {_OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s
-          AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))
+          AND CASE WHEN partition.done_at IS NULL THEN job.state IN ({_LIVE})
+                   ELSE %(with_stale)s OR partition.stale_since IS NULL END
     ) held
 ) run LEFT JOIN job ON job.id = run.maker
-GROUP BY run.maker, run.island, job.id ORDER BY 1
+GROUP BY run.maker, run.stale, run.island, job.id ORDER BY 1
 """
 _EXTENT = f"""
-SELECT min(partition.partition), max(partition.partition) FILTER (WHERE partition.done_at IS NOT NULL)
+SELECT min(partition.partition),
+       max(partition.partition) FILTER (WHERE partition.done_at IS NOT NULL AND partition.stale_since IS NULL)
 FROM partition LEFT JOIN job ON job.id = partition.job
 WHERE {_OF_TABLE} AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))
 """
 _CLAIM = f"""
-INSERT INTO partition (table_name, version, partition, job)
-SELECT %(table)s, %(version)s, each, step.job
-FROM unnest(%(first)s::int[], %(last)s::int[], %(job)s::bigint[]) AS step (first, last, job),
+INSERT INTO partition (table_name, version, partition, job, stale_since)
+SELECT %(table)s, %(version)s, each, step.job, CASE WHEN step.stale THEN {NOW} END
+FROM unnest(%(first)s::int[], %(last)s::int[], %(job)s::bigint[], %(stale)s::bool[]) AS step (first, last, job, stale),
      generate_series(step.first, step.last) AS each
 ORDER BY each
-ON CONFLICT (table_name, version, partition) DO UPDATE SET job = excluded.job, done_at = NULL
+ON CONFLICT (table_name, version, partition)
+DO UPDATE SET job = excluded.job, done_at = NULL, stale_since = excluded.stale_since
 WHERE partition.done_at IS NOT NULL
    OR NOT EXISTS (SELECT 1 FROM job WHERE job.id = partition.job AND job.state IN ({_LIVE}) AND job.id <> excluded.job)
 """
@@ -74,7 +79,16 @@ FROM held WHERE partition.job = held.id AND partition.partition = %(partition)s
 _LAND = f"""
 INSERT INTO partition (table_name, version, partition, done_at)
 SELECT %(table)s, %(version)s, each, {NOW} FROM unnest(%(partitions)s::int[]) AS given (each) ORDER BY each
-ON CONFLICT (table_name, version, partition) DO UPDATE SET done_at = excluded.done_at WHERE partition.done_at IS NULL
+ON CONFLICT (table_name, version, partition)
+DO UPDATE SET done_at = excluded.done_at, stale_since = NULL WHERE partition.done_at IS NULL
+"""
+_LAND_AGAIN = f"""
+UPDATE partition SET done_at = {NOW}, stale_since = NULL
+WHERE {_OF_TABLE} AND partition = ANY(%(partitions)s) AND done_at IS NOT NULL RETURNING partition
+"""
+_MARK_STALE = f"""
+UPDATE partition SET stale_since = {NOW} FROM unnest(%(first)s::int[], %(last)s::int[]) AS span (first, last)
+WHERE {_OF_TABLE} AND partition.partition BETWEEN span.first AND span.last
 """
 #: SQL array of the partitions that a moved job still has to make; null if the job makes no partitions.
 LEFT = """
@@ -119,11 +133,19 @@ _HOLD_PAUSED = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND paused ORDER BY 
 _HOLD = "SELECT id, state, paused FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE"
 
 
+# Jobs that may have read their inputs. External work and a saga continue after their worker is lost.
+_HOLD_AND_TELL_BEGUN = f"""
+SELECT id, state IN ({sql_list(State.RUNNING, State.EXECUTED, State.SUSPENDED)}) OR handle IS NOT NULL OR saga_open
+FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE
+"""
+
+
 class PartitionStep(Struct, frozen=True):
-    """Partitions that a job has to make."""
+    """Partitions that a job has to make. ``stale``: they will be stale, because the job waits for stale ones."""
 
     job: int
     span: Span
+    stale: bool = False
 
 
 class Joined(NamedTuple):
@@ -144,10 +166,16 @@ class LedgerTables(Struct, frozen=True):
     tx: Tx
 
     def held(self, table: str, version: str, within: Span) -> list[HeldRange]:
-        rows = self.tx.rows(_HELD, table=table, version=version, first=within.first, last=within.last)
+        return self._read(table, version, within, with_stale=False)
+
+    def existing(self, table: str, version: str, within: Span) -> list[HeldRange]:
+        return self._read(table, version, within, with_stale=True)
+
+    def _read(self, table: str, version: str, within: Span, *, with_stale: bool) -> list[HeldRange]:
+        rows = self.tx.rows(_HELD, table=table, version=version, **within._asdict(), with_stale=with_stale)
         return [
-            HeldRange(Span(first, last), KnownJob(id, app, key, State(state)) if id else None)
-            for first, last, id, app, key, state in rows
+            HeldRange(Span(first, last), KnownJob(id, app, key, State(state)) if id else None, stale)
+            for first, last, stale, id, app, key, state in rows
         ]
 
     def extent(self, table: str, version: str) -> KnownExtent:
@@ -157,7 +185,7 @@ class LedgerTables(Struct, frozen=True):
 
 def claim(tx: Tx, table: str, version: str, steps: Sequence[PartitionStep]) -> None:
     """Assign the partitions of these steps to their jobs. The caller holds the table's lock and found them free."""
-    columns = arrays([(*step.span, step.job) for step in steps], "first", "last", "job")
+    columns = arrays([(*step.span, step.job, step.stale) for step in steps], "first", "last", "job", "stale")
     claimed = tx.write(_CLAIM, table=table, version=version, **columns)
     if claimed != sum(len(step.span) for step in steps):
         raise AssertionError(f"partitions of {table} were assigned again while a job makes them")
@@ -182,6 +210,24 @@ def acknowledge(tx: Tx, right: Claim, partition: int) -> bool:
 def land(tx: Tx, table: str, version: str, partitions: Sequence[int]) -> int:
     """Mark partitions that were made elsewhere as existing. Return how many of them were missing before."""
     return tx.write(_LAND, table=table, version=version, partitions=[*partitions])
+
+
+def land_again(tx: Tx, table: str, version: str, partitions: Sequence[int]) -> list[int]:
+    """Mark the existing ones of these partitions as made now, elsewhere, and return them."""
+    return tx.column(_LAND_AGAIN, table=table, version=version, partitions=[*partitions])
+
+
+def hold_waiting(tx: Tx, jobs: list[int]) -> set[int]:
+    """Lock these jobs, and return those that have not begun: they will read the current contents of their inputs.
+
+    A claim that is not committed yet is waited for. A claim after this transaction is later than the landing.
+    """
+    return {id for id, has_begun in tx.rows(_HOLD_AND_TELL_BEGUN, jobs=jobs) if not has_begun}
+
+
+def mark_stale(tx: Tx, table: str, version: str, spans: Sequence[Span]) -> int:
+    """Mark these partitions, which exist or are under way, as stale. Return their number."""
+    return tx.write(_MARK_STALE, table=table, version=version, **arrays(spans, "first", "last"))
 
 
 def awaited(tx: Tx, table: str) -> dict[int, str]:

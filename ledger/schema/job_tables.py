@@ -481,6 +481,11 @@ partition = Table(
     Column("partition", Integer, primary_key=True, comment="number, as counted by jobs.keys.calendar"),
     Column("job", BigInteger, comment="job that makes or made it; null if it landed from outside"),
     Column("done_at", DateTime(timezone=True), comment="time at which it was made; null if it is missing"),
+    Column(
+        "stale_since",
+        DateTime(timezone=True),
+        comment="time at which a partition that it was made from, or is being made from, landed again; else null",
+    ),
     CheckConstraint("job IS NOT NULL OR done_at IS NOT NULL", name="partition_made"),
     Index("partition_job", "job", postgresql_where=text("job IS NOT NULL")),
 )

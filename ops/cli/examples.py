@@ -193,6 +193,11 @@ sluice partitions ls events --from 2026-11-01 --to 2026-11-07
     "partitions land": """
 sluice partitions land events 2026-11-01..2026-11-07
 sluice partitions land events 2026-11-08 2026-11-09
+sluice partitions land events 2026-11-03 --again  # its contents have changed
+""",
+    "partitions restate": """
+sluice partitions restate                        # make all stale partitions again
+sluice partitions restate events 2026-11-01..2026-11-07 --wait
 """,
     "schedules ls": """
 sluice schedules ls

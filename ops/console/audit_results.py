@@ -93,7 +93,10 @@ def jobs_archived(_: Tx, found: list[int]) -> CameTo | None:
 
 
 def landed(_: Tx, found: LandingResult) -> CameTo | None:
-    return {"landed": found.new} if found.new else None
+    told: dict[str, JSON] = {"landed": found.new} if found.new else {}
+    if found.again:
+        told |= {"again": found.again, "stale": dict(found.stale)}
+    return told or None
 
 
 def apps_paused(_: Tx, found: AppPauseResult) -> CameTo | None:

@@ -43,6 +43,8 @@ class GivenTables(Struct, frozen=True):
         met = (held[place] for place in places([each.span for each in held], within))
         return [HeldRange(in_both([each.span], [within])[0], each.by) for each in met]
 
+    existing = held
+
     def extent(self, table: str, _version: str) -> KnownExtent:
         held = self.tables.get(table, ())
         there = [each.span.last for each in held if each.by is None]

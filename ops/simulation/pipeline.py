@@ -132,9 +132,9 @@ class Simulated:
         said = Resume(app=app_name(app), key=key, event=event, payload=payload, id=f"event {self._asked}")
         self._send(said)
 
-    def land(self, table: str, *partitions: str) -> None:
-        """Land partitions that were not made by this pipeline."""
-        self._send(Landed(table=table, partitions=partitions))
+    def land(self, table: str, *partitions: str, again: bool = False) -> None:
+        """Land partitions that were not made by this pipeline. With ``again``, existing ones have new contents."""
+        self._send(Landed(table=table, partitions=partitions, again=again))
 
     def until_quiet(self, *, within: str | float = "7d") -> None:
         """Let time pass until all requested work is done. NeverQuiet if work is left after ``within``."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sluice.actors.client import Client
 from sluice.actors.planner import landed_partitions
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
@@ -44,6 +45,29 @@ def test_landing_a_partition_again_changes_nothing(world: World) -> None:
     world.define(READER)
     assert world.land("events", "2024-04-01") == 1
     assert world.land("events", "2024-04-01") == 0
+
+
+def test_a_client_lands_partitions_again_and_restates_what_was_made_from_them(world: World) -> None:
+    world.define(READER)
+    client = Client(world.ledger, world.queue.extend, lambda: world.catalogue)
+    landing = client.land("events", ["2024-04-01..2024-04-02"])
+    assert (landing.new, landing.again, landing.stale) == (2, 0, {})
+    world.submit("report", None, start="2024-04-01", end="2024-04-02")
+    world.finish(next(iter(world.ready())))
+    landing = client.land("events", ["2024-04-02..2024-04-03"], again=True)
+    assert (landing.new, landing.again, landing.stale) == (1, 1, {"report": 1})
+    assert client.restate("events", ["2024-04-01"]) == []
+    (id_,) = client.restate("events")
+    world.deliver()
+    assert _keys(world)["report/2024-04-02"] is State.READY
+    world.finish(next(iter(world.ready())))
+    assert world.submission(id_) == "succeeded"
+    assert client.restate() == []
+
+
+def test_a_client_without_definitions_lands_nothing(world: World) -> None:
+    with pytest.raises(BadRequest, match="no definitions"):
+        Client(world.ledger, world.queue.extend).land("events", ["2024-04-01"])
 
 
 def test_any_later_partition_of_a_cumulative_table_satisfies_its_reader(world: World) -> None:

@@ -27,6 +27,10 @@ SELECT partition.partition, partition.done_at IS NOT NULL, job.app, job.key
 FROM partition LEFT JOIN job ON job.id = partition.job
 WHERE partition.table_name = %(place)s AND partition.version = %(version)s ORDER BY partition.partition
 """
+_STALE = """
+SELECT partition.partition FROM partition
+WHERE table_name = %(place)s AND version = %(version)s AND done_at IS NOT NULL AND stale_since IS NOT NULL ORDER BY 1
+"""
 _SUCCESSES = f"""
 SELECT job.key FROM transition JOIN job ON job.id = transition.job
 WHERE job.app = %(app)s AND transition.target = '{State.SUCCEEDED}'
@@ -85,6 +89,13 @@ def needs(world: World) -> dict[str, set[str]]:
 def there(world: World, app: str) -> list[str]:
     """Return the partitions of the app's table that are available."""
     return [text for text, is_there, _ in _partitions(world, app) if is_there]
+
+
+def stale(world: World, app: str) -> list[str]:
+    """Return the partitions of the app's table that are available and stale."""
+    place, version = world.catalogue[app].partitioning.table, world.catalogue[app].version
+    found = world.ledger.transact(lambda tx: tx.column(_STALE, place=place, version=version))
+    return [*map(_calendar(world, app).write, found)]
 
 
 def owners(world: World, app: str) -> dict[str, str]:

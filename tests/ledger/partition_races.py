@@ -7,12 +7,12 @@ import msgspec
 
 from sluice.actors.executor import transactions
 from sluice.actors.planner import handlers, landed_partitions, pauses
-from sluice.broker.messages import Cancel, Executed, Landed, Pause, Submit
+from sluice.broker.messages import Cancel, Execute, Executed, JobRound, Landed, Pause, Submit
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle.claims import ClaimedJob
-from tests.ledger.lineages import acknowledge, ask, days, lineage, take, work_off
+from tests.ledger.lineages import acknowledge, ask, days, lineage, named, take, work_off
 from tests.world import World, taken_in
 
 Act = Callable[[Ledger], Any]
@@ -43,8 +43,8 @@ def record(world: World, claimed: ClaimedJob, ending: Ending = Ending.DONE) -> A
     return act
 
 
-def land(world: World, table: str, *texts: str) -> Act:
-    message = Landed(table=table, partitions=texts)
+def land(world: World, table: str, *texts: str, again: bool = False) -> Act:
+    message = Landed(table=table, partitions=texts, again=again)
     return lambda ledger: list(landed_partitions.landed(ledger, world.catalogue, message))
 
 
@@ -142,6 +142,39 @@ def a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all(world: World) ->
     return plan(world, "g", "2024-04-01", "2024-04-02", rerun="job"), record(world, claimed)
 
 
+def ready_to_read(world: World) -> None:
+    """Submit ``j``, and make the step of ``g`` ready that reads two landed partitions of an external table."""
+    world.define(lineage("g*2: s, j: g", max_fails=1))
+    world.land("s", "2024-04-01..2024-04-02")
+    ask(world, "j", "2024-04-01", "2024-04-02")
+
+
+def a_landing_again_and_the_success_of_a_reader(world: World) -> tuple[Act, Act]:
+    ready_to_read(world)
+    return land(world, "s", "2024-04-01..2024-04-02", again=True), record(world, take(world, G))
+
+
+def a_landing_again_and_the_claim_of_a_reader(world: World) -> tuple[Act, Act]:
+    ready_to_read(world)
+    job = world.known(named(world, G))
+    message = Execute(app="g", jobs=(JobRound(job.id, 0),))
+    return (
+        land(world, "s", "2024-04-01..2024-04-02", again=True),
+        lambda ledger: transactions.claim(ledger, world.catalogue, message, world.worker)[1],
+    )
+
+
+def a_landing_again_and_a_plan_that_joins_a_reader(world: World) -> tuple[Act, Act]:
+    world.define(lineage("g*2: s, j: g", max_fails=1))
+    world.land("s", "2024-04-01..2024-04-03")
+    ask(world, "g", "2024-04-01", "2024-04-02")
+    take(world, G)
+    return (
+        land(world, "s", "2024-04-01..2024-04-02", again=True),
+        plan(world, "j", "2024-04-01", "2024-04-03"),
+    )
+
+
 MEETINGS: list[Arrange] = [
     two_plans_that_overlap,
     two_plans_for_tables_of_one_lineage,
@@ -156,7 +189,12 @@ MEETINGS: list[Arrange] = [
     a_plan_and_a_pause,
     a_plan_and_an_acknowledgement,
     a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all,
+    a_landing_again_and_the_success_of_a_reader,
+    a_landing_again_and_the_claim_of_a_reader,
+    a_landing_again_and_a_plan_that_joins_a_reader,
 ]
+#: Pairs after which the partitions of ``g`` are stale: its step began before its input landed again.
+STALE = {a_landing_again_and_the_success_of_a_reader}
 #: Apps that may make partitions a second time, by pair.
 TWICE = {a_plan_to_make_anew_and_the_end_of_a_step_that_has_made_all: {"g"}}
 #: Pairs in which the planned step may fail, because the plan may see a failure. A plan a moment earlier would have

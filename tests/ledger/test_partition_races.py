@@ -9,12 +9,13 @@ from sluice.broker.messages import Ended, Message
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.keyspaces import partitions
-from tests.ledger.lineages import ask, states, take, there, times_made, work_off
+from tests.ledger.lineages import ask, stale, states, take, there, times_made, work_off
 from tests.ledger.partition_races import (
     FAIL,
     LINEAGE,
     MEETINGS,
     SPAN,
+    STALE,
     TWICE,
     Arrange,
     G,
@@ -65,6 +66,11 @@ def _check(world: World, arrange: Arrange) -> None:
     if arrange not in FAIL:
         assert there(world, "g")[:2] == SPAN[:2]
         assert there(world, "j")[:2] == SPAN[:2]
+    # A partition that was made from a stale one is stale too.
+    made = {day for day in there(world, "j") if day in stale(world, "g")}
+    assert made <= {*stale(world, "j")}
+    if arrange in STALE:
+        assert stale(world, "g") == SPAN[:2]
     for app in {"s", "g", "j"}.intersection(world.catalogue):
         often = {day for day, times in times_made(world, app).items() if times > 1}
         assert not often or app in TWICE.get(arrange, ()), f"{app}: {often}"

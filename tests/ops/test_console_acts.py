@@ -291,10 +291,16 @@ def test_a_schedule_is_paused_resumed_and_fired(caller: Caller, notes: Notes) ->
 
 def test_partitions_land(caller: Caller, notes: Notes) -> None:
     some = {"partitions": ["2024-05-01..2024-05-03"]}
-    assert done(caller, "/api/partitions/events/land", some) == {"table": "events", "landed": 3}
+    assert done(caller, "/api/partitions/events/land", some) == _landing(landed=3)
     assert notes.one() == ("land", {"table": "events", **some}, {"landed": 3})
-    assert done(caller, "/api/partitions/events/land", some) == {"table": "events", "landed": 0}
+    assert done(caller, "/api/partitions/events/land", some) == _landing()
     assert notes.new() == []
+    assert done(caller, "/api/partitions/events/land", {**some, "again": True}) == _landing(again=3)
+    assert notes.one() == ("land", {"table": "events", **some}, {"again": 3, "stale": {}})
+
+
+def _landing(*, landed: int = 0, again: int = 0) -> dict[str, Any]:
+    return {"table": "events", "landed": landed, "again": again, "stale": {}}
 
 
 def test_the_audit_is_read_page_by_page_and_by_command(caller: Caller, desk: Typist) -> None:

@@ -168,6 +168,49 @@ class TestRetryingASubmission:
         assert site.world.ready() == {job(site, "staging", "2024-04-01")}
 
 
+def _all_made(site: Site) -> None:
+    asked_for(site)
+    stage(site)
+    land(site, WEEK)
+    finish(site, "grouped", WEEK)
+    finish(site, "joined", *(f"2024-04-{day:02}" for day in range(1, 8)))
+
+
+class TestLandingAgain:
+    def test_the_answer_counts_stale_partitions_and_names_the_command_for_them(
+        self, site: Site, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        _all_made(site)
+        capfd.readouterr()
+        assert main(["partitions", "land", "events", "2024-04-03", "2024-04-09", "--again"]) == 0
+        assert capfd.readouterr().out.splitlines() == [
+            "1 partition of events has landed now and had not before.",
+            "1 partition of events has landed again.",
+            "Stale now: 1 of grouped, 1 of joined.",
+            "`sluice partitions restate` makes stale partitions again.",
+        ]
+
+    def test_restate_makes_stale_partitions_again(self, site: Site) -> None:
+        _all_made(site)
+        assert site.says("partitions", "restate") == {"submissions": []}
+        found = site.says("partitions", "land", "events", "2024-04-03", "--again")
+        assert found == {"table": "events", "landed": 0, "again": 1, "stale": {"grouped": 1, "joined": 1}}
+        assert site.says("partitions", "restate", "events", "2024-04-04") == {"submissions": []}
+        ids = site.says("partitions", "restate", "events", "2024-04-03")["submissions"]
+        site.world.tick(after_s=60)
+        finish(site, "grouped", "2024-04-03")
+        finish(site, "joined", "2024-04-03")
+        assert [site.world.submission(id_) for id_ in ids] == [SubmissionState.SUCCEEDED] * 2
+        assert site.says("partitions", "restate") == {"submissions": []}
+
+    def test_restate_refuses_unknown_tables_and_partitions(self, site: Site) -> None:
+        site.define(APPS)
+        what = site.says("partitions", "restate", "event", code=2)["error"]["what"]
+        assert what == "No app fills or reads a table 'event' (did you mean events?)."
+        what = site.says("partitions", "restate", "events", "April", code=2)["error"]["what"]
+        assert what.startswith("It is not a partition of events: 'April' is no day")
+
+
 class TestListing:
     def test_tables_have_counts_of_existing_active_and_missing_partitions(self, site: Site) -> None:
         asked_for(site)
@@ -208,6 +251,18 @@ class TestListing:
             ("2024-04-01", "there", True),
             ("2024-04-02", "missing", None),
             ("2024-04-03", "there", True),
+        ]
+
+    def test_stale_partitions_are_listed_as_runs_of_their_own(self, site: Site) -> None:
+        _all_made(site)
+        site.says("partitions", "land", "events", "2024-04-03", "2024-04-04", "--again")
+        said = {each["table"]: each for each in site.says("partitions", "ls")}
+        assert [(each["there"], each["stale"]) for each in said.values()] == [(7, 0), (9, 0), (7, 2), (7, 2)]
+        runs = site.says("partitions", "ls", "grouped")["runs"]
+        assert [(*run["span"], run["is"]) for run in runs] == [
+            ("2024-04-01", "2024-04-02", "there"),
+            ("2024-04-03", "2024-04-04", "stale"),
+            ("2024-04-05", "2024-04-07", "there"),
         ]
 
     def test_partitions_of_another_version_are_not_listed(self, site: Site) -> None:

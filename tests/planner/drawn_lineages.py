@@ -55,6 +55,8 @@ class Lore(NamedTuple):
                     runs.append((fate, each, each))
         return [HeldRange(Span(first, last), maker(table, fate)) for fate, first, last in runs]
 
+    existing = held
+
     def extent(self, table: str, version: str) -> KnownExtent:
         fates = self.fates[table]
         there = [each for each, fate in fates.items() if fate == "there"]

@@ -20,7 +20,9 @@ _WINDOW = range(_FIRST, _FIRST + 9)
 _BACK_MAX = 2
 OUTSIDE = "outside"
 
-_ROWS = "SELECT table_name, version, partition, job, done_at IS NOT NULL FROM partition"
+_ROWS = """
+SELECT table_name, version, partition, job, done_at IS NOT NULL, stale_since IS NOT NULL FROM partition
+"""
 _STEPS = "SELECT id, app, key, state FROM job WHERE output_table IS NOT NULL"
 _BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.RUNNING}'"
 _RAN = "SELECT id FROM job WHERE claim > 0"
@@ -101,7 +103,11 @@ def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
     if any(each["table"] == OUTSIDE for name in tables for each in apps[name]["table_dependencies"]):
         tables += [OUTSIDE, OUTSIDE]
     first = rng.choice(_WINDOW)
-    return Landed(table=rng.choice(tables), partitions=(_range(first, first + rng.randint(0, 3)),))
+    return Landed(
+        table=rng.choice(tables),
+        partitions=(_range(first, first + rng.randint(0, 3)),),
+        again=rng.random() < 0.3,
+    )
 
 
 def all_landed(catalogue: Catalogue) -> list[Landed]:
@@ -121,6 +127,7 @@ class Watch:
         self._there: set[Partition] = set()
         self._ever: set[Partition] = set()
         self._landed: set[Partition] = set()
+        self._ever_stale: set[Partition] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -135,7 +142,8 @@ class Watch:
 
     def look(self, tx: Tx, since: int) -> list[str]:
         """Return the violations. ``since`` is the last transition before this step."""
-        owners, there = _read(tx)
+        owners, there, stale = _read(tx)
+        self._ever_stale |= stale
         steps = {id: _step(*row) for id, *row in tx.rows(_STEPS)}
         ran, anew = set(tx.column(_RAN)), set(tx.column(_ASKED_ANEW))
         begun = [steps[job] for job in tx.column(_BEGUN, since=since) if job in steps]
@@ -144,8 +152,13 @@ class Watch:
         return [
             *(
                 f"{each} no longer exists, although no rerun was requested"
-                for each in gone
+                for each in gone - self._ever_stale
                 if owners[each] not in anew
+            ),
+            *(
+                f"{each} is not stale, although {read} is"
+                for each in (there - stale - self._landed if stale else ())
+                for read in self._made_from(each) & stale & there
             ),
             *(
                 f"{each} exists, although no job has run for it and it has not landed"
@@ -171,15 +184,29 @@ class Watch:
 
         Partitions for which a rerun was requested are excepted.
         """
-        owners, there = _read(tx)
+        owners, there, _ = _read(tx)
         anew = set(tx.column(_ASKED_ANEW))
         return [
             f"{id}: {each}"
             for id, app, start, end in tx.rows(_SUCCEEDED)
             if app in self._apps
             for each in self._partitions(self._apps[app], Span(_DAYS.read(start), _DAYS.read(end)))
-            if each not in there and owners.get(each) not in anew
+            if each not in there | self._ever_stale and owners.get(each) not in anew
         ]
+
+    def _made_from(self, made: Partition) -> set[Partition]:
+        """Return the partitions that this one is always made from: not those of tables of which another one serves."""
+        app = self._by_table.get(made.table)
+        if app is None or app.version != made.version:
+            return set()
+        found = set()
+        for dependency in _partitioning(app).dependencies:
+            producer = self._by_table.get(dependency.table)
+            reach = dependency.needed_for(Span(made.number, made.number), _DAYS)
+            if producer and reach and reach.first is not None and not dependency.cumulative:
+                numbers = range(reach.first, reach.last + 1)
+                found |= {Partition(dependency.table, producer.version, each) for each in numbers}
+        return found
 
     def _lacks(self, step: Step) -> Iterator[Partition]:
         """Yield the partitions that the step reads and that never existed.
@@ -206,12 +233,12 @@ class Watch:
         return (Partition(_partitioning(app).table, app.version, each) for each in _each(span))
 
 
-def _read(tx: Tx) -> tuple[dict[Partition, int | None], set[Partition]]:
-    """Return the owner of each partition, and the existing partitions."""
+def _read(tx: Tx) -> tuple[dict[Partition, int | None], set[Partition], set[Partition]]:
+    """Return the owner of each partition, the existing partitions, and those that are or will be stale."""
     rows = {Partition(*row[:3]): row[3:] for row in tx.rows(_ROWS)}
-    return {each: job for each, (job, _) in rows.items()}, {
-        each for each, (_, is_there) in rows.items() if is_there
-    }
+    there = {each for each, (_, is_there, _) in rows.items() if is_there}
+    stale = {each for each, (_, _, is_stale) in rows.items() if is_stale}
+    return {each: job for each, (job, _, _) in rows.items()}, there, stale
 
 
 def _step(app: str, key: str, state: str) -> Step:

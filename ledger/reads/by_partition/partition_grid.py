@@ -65,7 +65,7 @@ WHERE partition.done_at IS NOT NULL OR job.state IS NOT NULL
 GROUP BY 1, 2, 3
 """
 _OWNER = """
-SELECT job.app, job.key, job.state, partition.done_at, job.changed_at
+SELECT job.app, job.key, job.state, partition.done_at, partition.stale_since, job.changed_at
 FROM partition LEFT JOIN job ON job.id = partition.job
 WHERE partition.table_name = %(table)s AND partition.version = %(version)s AND partition.partition = %(partition)s
 """
@@ -91,12 +91,13 @@ class Band(Struct, frozen=True, kw_only=True):
 
 class PartitionOwner(Struct, frozen=True):
     """Job that a partition belongs or belonged to. ``app``, ``key`` and ``state`` are None if the partition landed from
-    elsewhere. ``done_at`` is None if the partition does not exist."""
+    elsewhere. ``done_at`` is None if the partition does not exist, and ``stale_since`` if it is not stale."""
 
     app: str | None
     key: str | None
     state: State | None
     done_at: datetime | None
+    stale_since: datetime | None
     changed_at: datetime | None
 
 

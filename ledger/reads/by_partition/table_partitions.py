@@ -29,10 +29,11 @@ GROUP BY island ORDER BY 1
 # A missing partition of a dead job may be made by any other job, so it counts as missing.
 _HOLDINGS = f"""
 SELECT given.table_name, min(held.partition), max(held.partition), count(*) FILTER (WHERE held.done),
-       count(*) FILTER (WHERE NOT held.done), count(*) FILTER (WHERE held.partition > held.before + 1)
+       count(*) FILTER (WHERE held.done AND held.stale), count(*) FILTER (WHERE NOT held.done),
+       count(*) FILTER (WHERE held.partition > held.before + 1)
 FROM unnest(%(tables)s::text[], %(versions)s::text[]) AS given (table_name, version)
      CROSS JOIN LATERAL (
-         SELECT partition.partition, partition.done_at IS NOT NULL AS done,
+         SELECT partition.partition, partition.done_at IS NOT NULL AS done, partition.stale_since IS NOT NULL AS stale,
                 lag(partition.partition) OVER (ORDER BY partition.partition) AS before
          FROM partition LEFT JOIN job ON job.id = partition.job
          WHERE partition.table_name = given.table_name AND partition.version = given.version
@@ -40,18 +41,22 @@ FROM unnest(%(tables)s::text[], %(versions)s::text[]) AS given (table_name, vers
            AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))) held
 GROUP BY given.table_name
 """
-# Existing partitions are in one run, whichever jobs made them. Missing ones are divided by the state of their jobs.
+# Existing partitions are in one run, whichever jobs made them, if all or none of them are stale. Missing ones are
+# divided by the state of their jobs.
 _RUNS = f"""
-SELECT min(partition) AS first, max(partition) AS last, bool_and(done) AS done, max(done_at) AS since,
+SELECT min(partition) AS first, max(partition) AS last, bool_and(done) AS done, bool_and(stale) AS stale,
+       max(done_at) AS since,
        min(app) AS app, min(key) AS key, min(state) AS state, count(DISTINCT coalesce(job, 0)) AS makers
 FROM (
     SELECT partition.partition, job.id AS job, job.app, job.key, job.state, done_at, done_at IS NOT NULL AS done,
+           done_at IS NOT NULL AND stale_since IS NOT NULL AS stale,
            partition.partition - row_number() OVER (
-               PARTITION BY done_at IS NULL, CASE WHEN done_at IS NULL THEN job.state END
+               PARTITION BY done_at IS NULL, done_at IS NOT NULL AND stale_since IS NOT NULL,
+                            CASE WHEN done_at IS NULL THEN job.state END
                ORDER BY partition.partition) AS island
     FROM partition LEFT JOIN job ON job.id = partition.job
     WHERE {_OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s) each
-GROUP BY done, CASE WHEN NOT done THEN state END, island ORDER BY 1 LIMIT %(limit)s
+GROUP BY done, stale, CASE WHEN NOT done THEN state END, island ORDER BY 1 LIMIT %(limit)s
 """
 
 
@@ -71,12 +76,13 @@ class Makers(Struct, frozen=True):
 
 
 class Holding(Struct, frozen=True):
-    """Range of a table from the first to the last partition that exists or is under way. ``holes`` is the number of
-    gaps in it."""
+    """Range of a table from the first to the last partition that exists or is under way. ``stale`` is the number of
+    stale ones among those that exist (``there``), and ``holes`` the number of gaps in the range."""
 
     table: str
     span: Span
     there: int
+    stale: int
     under_way: int
     holes: int
 
@@ -86,7 +92,8 @@ class Holding(Struct, frozen=True):
 
 
 class PartitionRun(Struct, frozen=True):
-    """Consecutive partitions that all exist (the last one since ``since``), or that are all missing.
+    """Consecutive partitions that all exist (the last one since ``since``), or that are all missing. Existing ones are
+    all ``stale`` or all not.
 
     Of missing partitions, the jobs that make or made them are all in one ``state``. ``makers`` is the number of jobs;
     if it is 1, ``app`` and ``key`` name the job. Without a job, the partitions landed from elsewhere.
@@ -95,6 +102,7 @@ class PartitionRun(Struct, frozen=True):
     first: int
     last: int
     done: bool
+    stale: bool
     since: datetime | None
     app: str | None
     key: str | None
@@ -119,10 +127,7 @@ def done(tx: Tx, job: int) -> list[Span]:
 def holdings(tx: Tx, places: Sequence[TableVersion], within: Span) -> dict[str, Holding]:
     """Return the holding of each table. A table of which nothing exists or is under way is left out."""
     rows = tx.rows(_HOLDINGS, **arrays(places, "tables", "versions"), **within._asdict())
-    return {
-        table: Holding(table, Span(first, last), there, under_way, holes)
-        for table, first, last, there, under_way, holes in rows
-    }
+    return {table: Holding(table, Span(first, last), *counts) for table, first, last, *counts in rows}
 
 
 def runs(tx: Tx, place: TableVersion, within: Span, *, limit: int) -> list[PartitionRun]:

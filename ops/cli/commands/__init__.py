@@ -196,7 +196,7 @@ COMMANDS = (
     ),
     CommandGroup(
         word="partitions",
-        help="list partitions, and report external ones: ls, land",
+        help="list partitions, report external ones, and make stale ones again: ls, land, restate",
         commands=(
             Command(
                 word="ls",
@@ -208,6 +208,11 @@ COMMANDS = (
                 help="report that external partitions have landed",
                 module="sluice.ops.cli.commands.partitions.land",
                 makes_ledger=True,
+            ),
+            Command(
+                word="restate",
+                help="make stale partitions again: those made from partitions that landed again",
+                module="sluice.ops.cli.commands.partitions.restate",
             ),
         ),
     ),

@@ -1,6 +1,6 @@
 """Tables and their partitions: all tables, the grid of partitions, and the job that makes a partition."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -64,26 +64,35 @@ class GridCell(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class LandedPartitions(Struct, frozen=True, forbid_unknown_fields=True):
-    """Partitions that have landed. Each entry is a partition, or a range: 2024-04-01..2024-04-07."""
+    """Partitions that have landed. Each entry is a partition, or a range: 2024-04-01..2024-04-07. With ``again``
+    existing ones have new contents.
+    """
 
     partitions: Annotated[tuple[str, ...], Meta(min_length=1)]
+    again: bool = False
 
 
-class Landing(Struct, frozen=True):
-    """Number of partitions that did not exist before."""
+class LandedTable(Struct, frozen=True, kw_only=True):
+    """Number of partitions that did not exist before (``landed``), of existing ones that landed again (``again``), and
+    by table of partitions that have become stale (``stale``).
+    """
 
     table: str
     landed: int
+    again: int
+    stale: Mapping[str, int]
 
 
 class Maker(Struct, frozen=True, kw_only=True):
     """Job that makes a partition. ``there``: the partition exists, ``since`` that time; otherwise the job has been in
-    its state ``since`` that time. Without a job, the partition came from elsewhere or was never requested.
+    its state ``since`` that time. Without a job, the partition came from elsewhere or was never requested. ``stale``:
+    a partition that it was made from has landed again since, or is stale itself.
     """
 
     table: str
     partition: str
     there: bool
+    stale: bool
     app: str | None
     key: str | None
     state: State | None
@@ -121,6 +130,7 @@ def cell(console: ConsoleContext, asked: CallArguments[GridCell, NoParameters]) 
             table=table.name,
             partition=table.calendar.write(partition),
             there=found is not None and found.done_at is not None,
+            stale=found is not None and found.done_at is not None and found.stale_since is not None,
             app=found.app if found else None,
             key=found.key if found else None,
             state=found.state if found else None,
@@ -130,11 +140,12 @@ def cell(console: ConsoleContext, asked: CallArguments[GridCell, NoParameters]) 
     return console.ask(read)
 
 
-def land(console: ConsoleContext, asked: CallArguments[NoParameters, LandedPartitions]) -> Landing:
+def land(console: ConsoleContext, asked: CallArguments[NoParameters, LandedPartitions]) -> LandedTable:
     (table,), partitions = asked.words, asked.body.partitions
     about = {"table": table, "partitions": partitions[:TOLD_MAX]}
     client = console.doing(asked.who, "land", about, audit_results.landed)
-    return Landing(table, client.land(console.catalogue, table, partitions))
+    landing = client.land(table, partitions, again=asked.body.again)
+    return LandedTable(table=table, landed=landing.new, again=landing.again, stale=landing.stale)
 
 
 def _catalogue(console: ConsoleContext, tx: Tx, branch: str | None) -> Catalogue:
@@ -184,7 +195,7 @@ ROUTES = (
         path=f"{_PATH}/{{table}}/land",
         call=land,
         summary="Land partitions that were made outside Sluice",
-        answers=Landing,
+        answers=LandedTable,
         body=LandedPartitions,
         role=Role.OPERATE,
     ),

@@ -26,7 +26,7 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.policy import Policy
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, mode_of, require_fit, terms_of
 from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
-from sluice.planner.keyspaces.partitions.ranges import united, without
+from sluice.planner.keyspaces.partitions.ranges import places, united, without
 from sluice.planner.keyspaces.partitions.refill import touched
 from sluice.planner.keyspaces.partitions.table_demand import (
     ALL,
@@ -72,6 +72,10 @@ class Layout:
             if self._wanted[table] or self._or_later[table]:
                 self._look_for(table, calendar)
         self.supplies = tuple(reversed(self._by_table.values()))
+        self._stale: dict[str, list[Span]] = {}
+        for supply in self.supplies:
+            if stale := [*supply.stale, *self._stale_steps(supply)]:
+                self._stale[supply.table] = sorted(stale)
 
     def is_asked_for(self, supply: Supply) -> bool:
         """Return whether the jobs of this table were requested themselves, so that the submission depends on their
@@ -114,6 +118,10 @@ class Layout:
             pool=pool_of(app, terms.policy, name.key, self._submission.kwargs),
             rate=rate_of(app, name.key, self._submission.kwargs),
         )
+
+    def is_stale(self, supply: Supply, step: Span) -> bool:
+        """Return whether the partitions of this step will be stale, because its job waits for stale ones."""
+        return len(places(self._stale.get(supply.table, ()), step)) > 0
 
     def gates(self, app: App, step: Span) -> tuple[Gate, ...]:
         """Return the gates of the job of this step."""
@@ -185,6 +193,25 @@ class Layout:
             producer = self._catalogue.fills(dependency.table)
             size = partitioning_of(producer).step_size if producer else 1
             self._needs += jobs_in([span], size)
+
+    def _stale_steps(self, supply: Supply) -> Iterator[Span]:
+        """Yield the steps that wait for partitions under way that will be stale."""
+        app = supply.app
+        if app is None or not any(each.table in self._stale for each in partitioning_of(app).dependencies):
+            return
+        for step in supply.steps:
+            if any(self._is_stale(dependency, span) for dependency, span in self._needed(app, step)):
+                yield step
+
+    def _is_stale(self, dependency: TableDependency, needed: Span) -> bool:
+        if dependency.table not in self._stale:
+            return False
+        if dependency.cumulative:
+            earliest = self._by_table[dependency.table].first_made(needed.first)
+            if earliest is None:
+                return False
+            needed = Span(earliest, earliest)
+        return len(places(self._stale[dependency.table], needed)) > 0
 
     def _look_for(self, table: str, calendar: Calendar) -> None:
         """Plan an external table: each missing partition is waited for individually."""
@@ -295,7 +322,7 @@ class Layout:
         table = partitioning_of(self._app).table
         if submission.rerun == "job":
             return {table: asked}
-        return touched(self._catalogue, table, asked, self._known.held)
+        return touched(self._catalogue, table, asked, self._known.existing)
 
     def _refuse_excess(self, app: App) -> None:
         if self._needs > NEEDS_MAX:

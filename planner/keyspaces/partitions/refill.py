@@ -1,6 +1,6 @@
-"""Downstream partitions that must be made again because some of the partitions that they are made from are."""
+"""Downstream partitions that must be made again because some of the partitions that they are made from have changed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Span
@@ -21,7 +21,7 @@ def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
     app = catalogue.app(submission.app)
     asked = [app]
     if submission.rerun == "downstream":
-        asked += _downwards(catalogue, partitioning_of(app).table)
+        asked += downstream(catalogue, partitioning_of(app).table)
     tables = {partitioning_of(each).table for each in asked}
     ahead = [*asked]
     while ahead:
@@ -32,20 +32,35 @@ def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
     return tables
 
 
-def touched(catalogue: Catalogue, table: str, changed: Sequence[Span], held: Look) -> dict[str, list[Span]]:
+def touched(
+    catalogue: Catalogue,
+    table: str,
+    changed: Sequence[Span],
+    existing: Look,
+    *,
+    waiting: Collection[int] = (),
+) -> dict[str, list[Span]]:
     """Return, by table, the changed partitions, and the partitions of downstream tables that exist or are under way and
-    need a changed one."""
+    need a changed one.
+
+    The jobs in ``waiting`` have not begun, so they will read the new contents of ``table``. Their partitions are
+    returned only if they need such a partition of another table.
+    """
     runs = {table: united(changed)}
-    for app in _downwards(catalogue, table):
+    derived: dict[str, list[Span]] = {}
+    for app in downstream(catalogue, table):
         own = partitioning_of(app)
-        there = [each.span for each in held(own.table, app.version, ALL)]
-        found = [partition for span in there for partition in _of(app, span, runs)]
+        found = [
+            partition
+            for each in existing(own.table, app.version, ALL)
+            for partition in _of(app, each.span, derived if each.by and each.by.id in waiting else runs)
+        ]
         if found:
-            runs[own.table] = united(Span(each, each) for each in found)
+            runs[own.table] = derived[own.table] = united(Span(each, each) for each in found)
     return runs
 
 
-def _downwards(catalogue: Catalogue, table: str) -> list[App]:
+def downstream(catalogue: Catalogue, table: str) -> list[App]:
     """Return the apps that read the table or a table made from it, each after the apps that it reads from."""
     reached: dict[str, App] = {}
     ahead = [table]

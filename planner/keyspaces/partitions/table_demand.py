@@ -25,7 +25,11 @@ class TableKnowledge(Protocol):
     """Tables, as far as a plan needs them. The version of an external table is the unit of its partitions."""
 
     def held(self, table: str, version: str, within: Span) -> Sequence[HeldRange]:
-        """Return the parts of this span that exist or are under way, in order."""
+        """Return the parts of this span that exist and are not stale, or are under way, in order."""
+        ...
+
+    def existing(self, table: str, version: str, within: Span) -> Sequence[HeldRange]:
+        """Return the parts of this span that exist, stale or not, or are under way, in order."""
         ...
 
     def extent(self, table: str, version: str) -> KnownExtent: ...
@@ -91,7 +95,7 @@ class Supply:
     @property
     def joined(self) -> list[KnownJob]:
         """Jobs under way that make wanted partitions, each once."""
-        ends = (self._first_made(each) for each in self._later)
+        ends = (self.first_made(each) for each in self._later)
         runs = [*self.wanted, *(Span(each, each) for each in ends if each is not None)]
         met = (place for run in runs for place in places(self._held_spans, run))
         return list({job.name: job for place in met if (job := self._held[place].by)}.values())
@@ -106,6 +110,11 @@ class Supply:
             return JobName(self.app.name, key_of(self.app, step))
         return JobName(self.table, landing_key(self.calendar, step.first, or_later=step in self.or_later))
 
+    @property
+    def stale(self) -> list[Span]:
+        """Partitions under way that will be stale."""
+        return [each.span for each in self._held if each.stale]
+
     def makers(self, span: Span) -> Iterator[JobName]:
         """Yield the jobs that make the missing partitions of this span."""
         for place in places(self.steps, span):
@@ -117,10 +126,10 @@ class Supply:
     def first_maker(self, partition: int) -> JobName | None:
         """Return the job that makes the earliest partition from this one on. None if such a partition exists, or if
         none is made."""
-        earliest = self._first_made(partition)
+        earliest = self.first_made(partition)
         return None if earliest is None else next(self.makers(Span(earliest, earliest)))
 
-    def _first_made(self, partition: int) -> int | None:
+    def first_made(self, partition: int) -> int | None:
         """Return the earliest partition from this one on that a job makes. None if such a partition exists, or if none
         is made."""
         if self.there and self.there[-1].last >= partition:

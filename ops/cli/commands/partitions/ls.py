@@ -51,7 +51,18 @@ def run(context: CommandContext, options: Options) -> int:
     places = [TableVersion(table.name, table.version) for table in tables]
     found = Installation(context).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
     rows = [_row(table, found.get(table.name)) for table in tables]
-    headings = ("table", "filled by", "unit", "first", "last", "existing", "under way", "missing", "holes")
+    headings = (
+        "table",
+        "filled by",
+        "unit",
+        "first",
+        "last",
+        "existing",
+        "stale",
+        "under way",
+        "missing",
+        "holes",
+    )
     documents = [_document(table, found.get(table.name)) for table in tables]
     context.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
     return DONE
@@ -98,7 +109,7 @@ def _with_holes(found: Sequence[PartitionRun], ends: Span) -> Iterator[Partition
 
 def _hole(first: int, last: int) -> PartitionRun:
     return PartitionRun(
-        first=first, last=last, done=False, since=None, app=None, key=None, state=None, makers=0
+        first=first, last=last, done=False, stale=False, since=None, app=None, key=None, state=None, makers=0
     )
 
 
@@ -110,7 +121,7 @@ def _told(calendar: Calendar, each: PartitionRun) -> dict[str, Any]:
     told: dict[str, Any] = {
         "span": [calendar.write(each.first), calendar.write(each.last)],
         "partitions": each.last - each.first + 1,
-        "is": "there" if each.done else "under way" if is_to_come else "missing",
+        "is": "stale" if each.stale else "there" if each.done else "under way" if is_to_come else "missing",
     }
     if each.since:
         told["since"] = each.since
@@ -132,6 +143,7 @@ def _document(table: TableOf, holding: Holding | None) -> dict[str, Any]:
         "unit": table.calendar.unit,
         "version": table.version,
         "there": holding.there if holding else 0,
+        "stale": holding.stale if holding else 0,
         "under_way": holding.under_way if holding else 0,
         "missing": holding.missing if holding else 0,
         "holes": holding.holes if holding else 0,
@@ -145,9 +157,9 @@ def _document(table: TableOf, holding: Holding | None) -> dict[str, Any]:
 def _row(table: TableOf, holding: Holding | None) -> tuple[object, ...]:
     who = table.app.name if table.app else "external"
     if holding is None:
-        return table.name, who, table.calendar.unit, "", "", 0, 0, 0, 0
+        return table.name, who, table.calendar.unit, "", "", 0, 0, 0, 0, 0
     ends = (table.calendar.write(each) for each in holding.span)
-    counts = holding.there, holding.under_way, holding.missing, holding.holes
+    counts = holding.there, holding.stale, holding.under_way, holding.missing, holding.holes
     return table.name, who, table.calendar.unit, *ends, *counts
 
 

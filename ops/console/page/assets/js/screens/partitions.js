@@ -141,7 +141,7 @@ function about(cell, tables) {
                 [
                     "state",
                     cell.there
-                        ? badge("succeeded", { more: cell.key ? "" : "(landed)" })
+                        ? badge("succeeded", { more: cell.stale ? "(stale)" : cell.key ? "" : "(landed)" })
                         : cell.state
                           ? badge(cell.state)
                           : "never requested",
