@@ -46,10 +46,11 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     """Table that the app reads, and the part of it that a range of output needs.
 
     That part reaches from ``start_offset`` before the start of the output to ``end_offset`` before its end. The
-    moments ``start_cutoff_s`` and ``end_cutoff_s`` limit it. Without a ``start_offset`` it begins at the cut-off, or
-    with the earliest partition. Each partition of a ``cumulative`` table contains all of the past, so a single
-    partition is enough if it is not older than the last needed one. ``calendar`` belongs to the table. ``producer`` is
-    the app that fills it, or None if an external process does. ``version`` is the producer's.
+    moments ``start_cutoff_s`` and ``end_cutoff_s`` limit it, and so does ``first_s``, the start of the table's first
+    possible partition. Without a ``start_offset`` it begins at the first limit, or with the earliest partition. Each
+    partition of a ``cumulative`` table contains all of the past, so a single partition is enough if it is not older
+    than the last needed one. ``calendar`` belongs to the table. ``producer`` is the app that fills it, or None if an
+    external process does. ``version`` is the producer's.
     """
 
     table: str
@@ -57,10 +58,16 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     end_offset: Offset = Offset()
     start_cutoff_s: int | None = None
     end_cutoff_s: int | None = None
+    first_s: int | None = None
     cumulative: bool = False
     calendar: Calendar = Calendar()
     producer: str | None = None
     version: str = ""
+
+    @property
+    def begin_s(self) -> int | None:
+        """Moment before which nothing is read, if the definitions set one."""
+        return max((each for each in (self.start_cutoff_s, self.first_s) if each is not None), default=None)
 
     def needed_for(self, output: Span, own: Calendar) -> Reach | None:
         """Return the part of the table that this range of output needs, or None if it needs nothing.
@@ -72,7 +79,7 @@ class TableDependency(Struct, frozen=True, kw_only=True):
         end_s = self.end_offset.before(output.last + 1, own)
         if self.end_cutoff_s is not None:
             end_s = min(end_s, self.end_cutoff_s)
-        starts = [self.start_cutoff_s] if self.start_cutoff_s is not None else []
+        starts = [] if self.begin_s is None else [self.begin_s]
         if self.start_offset is not None:
             starts.append(self.start_offset.before(output.first, own))
         start_s = max(starts, default=BEGINNING_S)

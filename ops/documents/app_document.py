@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.sources.functions import path_of
-from sluice.jobs.keys.calendar import Unit
+from sluice.jobs.keys.calendar import Calendar, Unit
 from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.identifiers import Values
 from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
@@ -53,15 +53,13 @@ class ChunksDocument(Document, frozen=True, kw_only=True):
     data_sinks: Sequence[str]
 
 
-class InputPartition(Document, frozen=True, kw_only=True):
-    """Unit and text format of a table's partitions. ``example`` is a partition in this format."""
+class TablePartition(Document, frozen=True, kw_only=True):
+    """Unit and text format of a table's partitions, and the first possible one. ``example`` is a partition in this
+    format."""
 
     unit: Unit
     format: str
     example: str
-
-
-class OutputPartition(InputPartition, frozen=True, kw_only=True):
     first: str | None
 
 
@@ -70,7 +68,7 @@ class TableNeed(Document, frozen=True, kw_only=True):
 
     table: str
     app: str | None
-    partition: InputPartition
+    partition: TablePartition
     start_offset: int | str | None
     end_offset: int | str
     start_cutoff: str | None
@@ -82,7 +80,7 @@ class PartitionsDocument(Document, frozen=True, kw_only=True):
     """Partitioning under its option names in the definition, written in full."""
 
     output_table: str
-    partition: OutputPartition
+    partition: TablePartition
     step_size: int
     table_dependencies: Sequence[TableNeed]
     modes: Mapping[str, Mapping[str, JSON]]
@@ -214,19 +212,14 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
     calendar, first = partitioning.calendar, partitioning.first
     return PartitionsDocument(
         output_table=partitioning.table,
-        partition=OutputPartition(
-            unit=calendar.unit,
-            format=calendar.pattern,
-            example=calendar.example,
-            first=None if first is None else calendar.write(first),
-        ),
+        partition=_table_partition(calendar, first),
         step_size=partitioning.step_size,
         table_dependencies=[
             TableNeed(
                 table=each.table,
                 app=each.producer,
-                partition=InputPartition(
-                    unit=each.calendar.unit, format=each.calendar.pattern, example=each.calendar.example
+                partition=_table_partition(
+                    each.calendar, None if each.first_s is None else each.calendar.at(each.first_s)
                 ),
                 start_offset=None if each.start_offset is None else _written(each.start_offset),
                 end_offset=_written(each.end_offset),
@@ -237,6 +230,15 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
             for each in partitioning.dependencies
         ],
         modes=partitioning.modes,
+    )
+
+
+def _table_partition(calendar: Calendar, first: int | None) -> TablePartition:
+    return TablePartition(
+        unit=calendar.unit,
+        format=calendar.pattern,
+        example=calendar.example,
+        first=None if first is None else calendar.write(first),
     )
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from sluice.actors.client import Client
+from sluice.actors.executor.assignments import assign
 from sluice.actors.planner import landed_partitions
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
@@ -32,6 +33,30 @@ def test_a_step_waits_for_each_partition_that_it_reads(world: World) -> None:
     assert world.land("events", "2024-04-02..2024-04-02") == 1
     assert _keys(world)["report/2024-04-01..2024-04-02"] is State.READY
     assert _keys(world)["report/2024-04-03..2024-04-04"] is State.WAITING
+
+
+def test_a_job_does_not_wait_for_partitions_before_the_first_of_an_external_table(world: World) -> None:
+    events = {"table": "events", "start_offset": 6, "partition": {"first": "2024-04-01"}}
+    world.define(
+        {
+            "rolling": {"bash_cmd": "true", "table_dependencies": [events]},
+            "other": {"bash_cmd": "true", "table_dependencies": [{"table": "events", "start_offset": 2}]},
+        }
+    )
+    world.submit("rolling", None, start="2024-04-02", end="2024-04-02")
+    world.submit("other", None, start="2024-03-31", end="2024-04-01")
+    assert _keys(world) == {
+        "events/2024-04-01": State.EXPECTED,
+        "events/2024-04-02": State.EXPECTED,
+        "rolling/2024-04-02": State.WAITING,
+        "other/2024-03-31": State.READY,
+        "other/2024-04-01": State.WAITING,
+    }
+    world.land("events", "2024-04-01..2024-04-02")
+    rolling = next(name for name in world.ready() if name.startswith("rolling"))
+    claimed = world.take(rolling)
+    assignment = assign(world.catalogue["rolling"], claimed)
+    assert assignment.inputs == {"events": ("2024-04-01", "2024-04-02")}
 
 
 def test_a_job_does_not_wait_for_partitions_that_landed_before(world: World) -> None:

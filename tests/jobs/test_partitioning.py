@@ -201,6 +201,22 @@ def test_a_day_and_the_day_before_it_need_forty_eight_hours() -> None:
 
 
 @pytest.mark.parametrize(
+    ("output", "start", "first", "needed"),
+    [
+        ("2024-04-03", 6, "2024-04-01", "2024-04-01..2024-04-03"),
+        ("2024-04-03", 6, "2024-03-01", "2024-03-28..2024-04-03"),
+        ("2024-04-03", None, "2024-04-01", "2024-04-01..2024-04-03"),
+        ("2024-03-31", 6, "2024-04-01", None),
+    ],
+)
+def test_nothing_is_read_before_the_first_partition_of_a_table(
+    output: str, start: int | None, first: str, needed: str | None
+) -> None:
+    assert _needed(output, start, 0, first_s=_from(first)) == needed
+    assert _needed(output, start, 0, first_s=_from(first), cumulative=True) == needed
+
+
+@pytest.mark.parametrize(
     ("cutoffs", "table", "needed"),
     [
         ({"end_cutoff_s": _to("20240401", COMPACT)}, COMPACT, "20240401"),

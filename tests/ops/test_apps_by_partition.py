@@ -118,6 +118,7 @@ def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist)
         "unit": "hour",
         "format": "%Y-%m-%d-%H",
         "example": "2024-04-01-13",
+        "first": None,
     }
     assert [each["cumulative"] for each in read] == [False, False, True, False]
     fetch = partitioned.asks("apps", "show", "fetch")

@@ -72,6 +72,7 @@ def maker(table: str, fate: str) -> KnownJob | None:
 @st.composite
 def drawn_lineages(draw: st.DrawFn) -> Drawn:
     calendars = dict(EXTERNALS)
+    firsts = {table: _first(calendar, draw) for table, calendar in EXTERNALS.items()}
     apps: dict[str, dict[str, Any]] = {}
     for place in range(draw(st.sampled_from([3, 2, 4, 1]))):
         unit: Unit = draw(st.sampled_from(["day", "day", "hour", "week", "month"]))
@@ -79,7 +80,7 @@ def drawn_lineages(draw: st.DrawFn) -> Drawn:
         reads = draw(st.lists(st.sampled_from([*calendars]), unique=True, max_size=3))
         # An app may read two parts of one table.
         reads += [table for table in reads if draw(_FEW)]
-        readings = [draw(_readings(table, calendars[table], own)) for table in reads]
+        readings = [draw(_readings(table, calendars[table], own, firsts.get(table))) for table in reads]
         table = f"t{place}"
         apps[f"fills_{table}"] = {
             "bash_cmd": "true",
@@ -98,6 +99,11 @@ def loaded(drawn: Drawn) -> Catalogue:
     return catalogue_of(drawn.apps)
 
 
+def _first(calendar: Calendar, draw: st.DrawFn) -> str | None:
+    """Draw the first partition of an external table, which some of its readers define."""
+    return calendar.write(draw(st.sampled_from(WINDOWS[calendar.unit]))) if draw(_MANY) else None
+
+
 @st.composite
 def _partitions(draw: st.DrawFn, own: Calendar) -> dict[str, Any]:
     words: dict[str, Any] = {"unit": own.unit}
@@ -109,7 +115,9 @@ def _partitions(draw: st.DrawFn, own: Calendar) -> dict[str, Any]:
 
 
 @st.composite
-def _readings(draw: st.DrawFn, table: str, calendar: Calendar, own: Calendar) -> dict[str, Any]:
+def _readings(
+    draw: st.DrawFn, table: str, calendar: Calendar, own: Calendar, first: str | None
+) -> dict[str, Any]:
     offsets = st.sampled_from([0, 0, 1, 2, 3, "6h", "30h", "2d"])
     reading: dict[str, Any] = {
         "table": table,
@@ -117,7 +125,7 @@ def _readings(draw: st.DrawFn, table: str, calendar: Calendar, own: Calendar) ->
         "end_offset": draw(offsets),
     }
     if table in EXTERNALS:
-        reading["partition"] = calendar.unit
+        reading["partition"] = {"unit": calendar.unit} | ({"first": first} if first and draw(_MANY) else {})
     if draw(st.sampled_from([False, False, True])):
         reading["cumulative"] = True
     cuts = sorted(draw(st.sampled_from(WINDOWS[calendar.unit])) for _ in range(2))

@@ -22,7 +22,8 @@ def moments(dependency: TableDependency, own: Calendar, output: Span) -> tuple[i
     until = own.start_s(output.last + 1 - back.partitions) - back.seconds
     if dependency.end_cutoff_s is not None:
         until = min(until, dependency.end_cutoff_s)
-    since = dependency.start_cutoff_s
+    limits = [each for each in (dependency.start_cutoff_s, dependency.first_s) if each is not None]
+    since = max(limits, default=None)
     if (back_to := dependency.start_offset) is not None:
         start = own.start_s(output.first - back_to.partitions) - back_to.seconds
         since = start if since is None else max(start, since)
@@ -78,14 +79,10 @@ class Expected:
                 since = calendar.start_s(min([output, *self.fates[dependency.table]]))
                 if dependency.cumulative:
                     since = until - 1
-                elif (declared := self._declared(dependency)) is not None:
-                    since = calendar.start_s(declared)
             needed = overlapping(calendar, since, until)
             if dependency.cumulative and needed:
                 yield dependency, {max(needed)}
                 continue
-            declared = self._declared(dependency)
-            needed = {each for each in needed if declared is None or each >= declared}
             if needed:
                 yield dependency, needed
 
@@ -114,10 +111,6 @@ class Expected:
         """
         there = {each for each, fate in self.fates[table].items() if fate == "there"}
         return {each for each in self.or_later[table] if all(other < each for other in there)}
-
-    def _declared(self, dependency: TableDependency) -> int | None:
-        producer = self.catalogue.fills(dependency.table)
-        return partitioning_of(producer).first if producer else None
 
     def _table(self, app: App) -> str:
         return partitioning_of(app).table

@@ -145,6 +145,7 @@ def _dependencies(draw: st.DrawFn) -> tuple[TableDependency, Calendar]:
         end_offset=draw(offsets),
         start_cutoff_s=draw(cuts),
         end_cutoff_s=draw(cuts),
+        first_s=draw(cuts),
         calendar=calendar,
     ), own
 

@@ -102,14 +102,16 @@ class Mention(Struct, frozen=True, kw_only=True):
 class Reading(Struct, frozen=True, kw_only=True):
     """One mapping of ``table_dependencies``.
 
-    The cut-offs are as written, because reading them requires the table's calendar. The mapping may set that as
-    ``calendar``, or leave it to another definition. So ``dependency`` has neither yet.
+    The cut-offs and the ``first`` partition of the table are as written, because reading them requires the table's
+    calendar. The mapping may set that as ``calendar``, or leave it to another definition. So ``dependency`` has none of
+    them yet.
     """
 
     dependency: TableDependency
     calendar: Calendar | None = None
     start_cutoff: object = None
     end_cutoff: object = None
+    first: object = None
 
 
 class AppWork(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,8 @@
 output_table       = text; default: the app's name
 partition          = calendar, and in a mapping also first: the earliest possible partition
 step_size          = a whole number from 1 on, the consecutive partitions of one job
-table_dependencies = [{table: text, partition: calendar, cumulative: bool,
+table_dependencies = [{table: text, cumulative: bool,
+                       partition: calendar, and in a mapping also first, of a table that no app fills,
                        start_offset, end_offset: a number of the app's own partitions, or "12h",
                        offset: both of them together,
                        start_cutoff, end_cutoff: partition, the first and the last to read,
@@ -92,9 +93,11 @@ def _reading(mapping: Mapping[Any, object], place: int, own: Calendar, at: At) -
     if "table" not in mapping:
         within.add("it has no table, the name of the table that it reads")
     fields = read_fields(_PLAIN_WORDS, mapping, within.add)
-    calendar = None
-    if mapping.get("partition") is not None:
-        calendar = read_calendar(mapping["partition"], within.inside("partition"))
+    calendar, first = None, None
+    if (partition := mapping.get("partition")) is not None:
+        first = partition.get("first") if isinstance(partition, Mapping) else None
+        if partition != {"first": first}:
+            calendar = read_calendar(partition, within.inside("partition"), elsewhere=("first",))
     start, end = _offsets(mapping, own, within)
     if "table" not in fields:
         return None
@@ -103,6 +106,7 @@ def _reading(mapping: Mapping[Any, object], place: int, own: Calendar, at: At) -
         calendar=calendar,
         start_cutoff=mapping.get("start_cutoff"),
         end_cutoff=mapping.get("end_cutoff"),
+        first=first,
     )
 
 

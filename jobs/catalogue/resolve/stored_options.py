@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from sluice.jobs.catalogue.fields.draft import Draft
-from sluice.jobs.keys.partitions import Partitioning
+from sluice.jobs.keys.partitions import Partitioning, TableDependency
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.text.json_value import as_json
 
@@ -39,13 +39,22 @@ def _work(draft: Draft) -> dict[str, object]:
 
 
 def _dependencies(written: Any, partitioning: Partitioning) -> list[dict[str, object]]:
-    """Return the dependencies with the calendar of each table. It is known here, even if another app
-    fills the table.
+    """Return the dependencies with the calendar of each table, and the first partition of external tables. They are
+    known here, even if another app defines them.
     """
     return [
-        {**mapping, "partition": {"unit": each.calendar.unit, **_format(each.calendar.format)}}
+        {
+            **mapping,
+            "partition": {"unit": each.calendar.unit, **_format(each.calendar.format), **_first(each)},
+        }
         for mapping, each in zip(written, partitioning.dependencies, strict=True)
     ]
+
+
+def _first(dependency: TableDependency) -> dict[str, str]:
+    if dependency.producer or dependency.first_s is None:
+        return {}
+    return {"first": dependency.calendar.write(dependency.calendar.at(dependency.first_s))}
 
 
 def _format(text: str) -> dict[str, str]:

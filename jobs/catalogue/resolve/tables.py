@@ -5,7 +5,8 @@ computes the resulting versions. ``table_of`` returns a table by name: the app t
 current version.
 
 A table that no app fills is external. Only this module knows the calendar of each table. It is the calendar of the app
-that fills the table. For an external table the readers define it, and all of them must define the same.
+that fills the table. For an external table the readers define it, and all of them must define the same. Its first
+partition may be defined by some of them, and applies to all.
 
 A conf is a named set of apps, with the final app of each mode. ``confs`` of a document maps each conf to
 ``{mode: app}``. A submission of the conf in a mode requests that app, and therefore everything that it is made from. A
@@ -75,6 +76,7 @@ class _Linking:
         self._filled = _filled(drafts)
         #: First reader of each external table, and the calendar that it defines.
         self._externals: dict[str, tuple[str, Calendar]] = {}
+        self._firsts = self._firsts_of_externals()
 
     def linked(self, draft: Draft, partitioning: Partitioning) -> Partitioning:
         at = draft.at.inside("table_dependencies")
@@ -91,13 +93,43 @@ class _Linking:
         producer = self._filled.get(reading.dependency.table)
         if producer is None:
             calendar = self._of_external(reading, reader, own, at)
-            return _cut(reading, calendar, own, None, at)
+            _, first_s = self._firsts.get(reading.dependency.table, (reader, None))
+            return replace(_cut(reading, calendar, own, None, at), first_s=first_s)
         name, calendar = producer
         if self._faults.about(name) and name != reader:
             return replace(reading.dependency, producer=name, calendar=calendar)
         if reading.calendar and not _agrees(reading.calendar, calendar):
             at.add(f"partition: {name} fills it {told(calendar)}; leave it out here")
-        return _cut(reading, calendar, own, name, at)
+        if reading.first is not None:
+            at.add(f"partition: first: {name} fills it; set its first partition there")
+        filler = self._drafts[name].partitioning
+        first = filler.first if filler else None
+        first_s = None if first is None else calendar.start_s(first)
+        return replace(_cut(reading, calendar, own, name, at), first_s=first_s)
+
+    def _firsts_of_externals(self) -> dict[str, tuple[str, int]]:
+        """Return the start of each external table's first partition, with the first reader that defines it."""
+        firsts: dict[str, tuple[str, int]] = {}
+        for draft in self._drafts.values():
+            for reading in draft.readings:
+                table = reading.dependency.table
+                if reading.first is None or draft.partitioning is None or table in self._filled:
+                    continue
+                calendar = reading.calendar or draft.partitioning.calendar
+                at = draft.at.inside("table_dependencies").inside(table).inside("partition")
+                try:
+                    first = calendar.at(moments_of(reading.first, (calendar,))[0])
+                except ValueError as error:
+                    at.add(f"first: {error}")
+                    continue
+                reader, first_s = firsts.setdefault(table, (draft.name, calendar.start_s(first)))
+                if first_s != calendar.start_s(first):
+                    begins = calendar.write(calendar.at(first_s))
+                    at.add(
+                        f"first: for {reader} its first partition is {begins}, for {draft.name}"
+                        f" {calendar.write(first)}; set it in one of them"
+                    )
+        return firsts
 
     def _of_external(self, reading: Reading, reader: str, own: Calendar, at: At) -> Calendar:
         table = reading.dependency.table

@@ -276,9 +276,6 @@ class Layout:
             if first is None:
                 begins = output.first if app.unbounded else self._by_table[own.table].wanted[0].first
                 first = self._earliest(dependency, own.calendar.start_s(begins))
-            declared = partitioning_of(producer).first if producer else None
-            if declared is not None:
-                first = max(first, declared)
             if first <= reach.last:
                 yield dependency, Span(first, reach.last)
 
@@ -296,8 +293,6 @@ class Layout:
         """Return the first partition to read of a table that is read from its beginning. It is the same for all steps
         of an app, of which the first begins at ``begins_s``."""
         producer = self._catalogue.fills(dependency.table)
-        if producer and (declared := partitioning_of(producer).first) is not None:
-            return declared
         version = producer.version if producer else dependency.calendar.unit
         start = dependency.calendar.at(begins_s)
         first = self._extent(dependency.table, version).first

@@ -62,10 +62,9 @@ def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]
         if each.cumulative:
             yield _of(each, producer, Span(reach.last, reach.last), or_later=True)
             continue
-        earliest = partitioning_of(producer).first if producer else None
-        start = each.calendar.at(own.calendar.start_s(output.first)) if earliest is None else earliest
+        start = each.calendar.at(own.calendar.start_s(output.first))
         first = min(start, reach.last) if reach.first is None else reach.first
-        yield _of(each, producer, Span(first, reach.last), endless=reach.first is None and earliest is None)
+        yield _of(each, producer, Span(first, reach.last), endless=reach.first is None)
 
 
 def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relatives]:
@@ -109,8 +108,8 @@ def _readers(dependency: TableDependency, own: Partitioning, made: Span) -> tupl
     """
     begin_s = dependency.calendar.start_s(made.first)
     end_s = dependency.calendar.start_s(made.last + 1)
-    if dependency.start_cutoff_s is not None:
-        begin_s = max(begin_s, dependency.start_cutoff_s)
+    if dependency.begin_s is not None:
+        begin_s = max(begin_s, dependency.begin_s)
     cut_s = dependency.end_cutoff_s
     first = _first(own, dependency.end_offset, begin_s + 1, after=True)
     if begin_s >= end_s or (cut_s is not None and cut_s <= begin_s):

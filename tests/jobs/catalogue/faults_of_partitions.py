@@ -198,10 +198,6 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         "table_dependencies: raw is listed twice",
     ),
     "a calendar that there is not": (table(partition="dai"), "raw: partition: unit: 'dai' is none of hour"),
-    "a first of what others fill": (
-        table(partition={"first": "2024-01-01"}),
-        "raw: partition: unknown option 'first'",
-    ),
     # Modes.
     "modes in a list": (
         filling(modes=["offline"]),
@@ -261,6 +257,18 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
     "two apps that disagree on its format": (
         external({"format": "%Y%m%d"}, "day"),
         "for a its partitions are by day, like 20240401, for b by day, like 2024-04-01",
+    ),
+    "two apps that disagree on the first partition of an external table": (
+        external({"first": "2024-04-01"}, {"first": "2024-04-02"}),
+        "raw: partition: first: for a its first partition is 2024-04-01, for b 2024-04-02; set it in one of them",
+    ),
+    "a first of an external table that is none": (
+        external({"first": "April"}, None),
+        "raw: partition: first: 'April' is no partition; write it like 2024-04-01",
+    ),
+    "a first of a table that an app fills": (
+        table(partition={"first": "2024-04-01"}),
+        "raw: partition: first: b fills it; set its first partition there",
     ),
     "an app that disagrees with itself": (
         reading({"table": "x", "partition": "hour"}, {"table": "x"}),

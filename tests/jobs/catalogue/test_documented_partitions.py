@@ -7,6 +7,8 @@ import pytest
 
 from sluice.jobs.catalogue import load
 from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS
+from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.partitions import Reach, read_span
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -16,17 +18,23 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_on_the_partitions_page_can_be_loaded() -> None:
-    declared, weekly, scheduled = (text for language, text in BLOCKS if language == "yaml")
+    declared, weekly, rolling, scheduled = (text for language, text in BLOCKS if language == "yaml")
     (decorated,) = (text for language, text in BLOCKS if language == "python")
     write("acme/__init__.py", "")
     for module in ("grouped", "weekly"):
         write(f"acme/{module}.py", "def fill(job): ...")
-    text = "\n".join([declared, weekly, scheduled])
+    text = "\n".join([declared, weekly, rolling, scheduled])
     found = load([write("apps.yaml", text), write("archived.py", decorated)])
     sizes = {name: app.partitioning and app.partitioning.step_size for name, app in found.items()}
-    assert sizes == {"staging": 1, "grouped": 7, "joined": 1, "weekly": 1, "archived": 90}
+    assert sizes == {"staging": 1, "grouped": 7, "joined": 1, "weekly": 1, "rolling": 1, "archived": 90}
     assert [*found.schedules] == ["nightly"]
-    assert sorted(found.externals) == ["customers", "events"]
+    assert sorted(found.externals) == ["customers", "events", "payments"]
+    (payments,) = found.app("rolling").partitioning.dependencies
+    calendar = Calendar("day")
+    inputs = {
+        day: payments.needed_for(read_span(calendar, day), calendar) for day in ("2024-04-03", "2024-03-31")
+    }
+    assert inputs == {"2024-04-03": Reach(*read_span(calendar, "2024-04-01..2024-04-03")), "2024-03-31": None}
 
 
 def test_the_partitions_page_names_every_option() -> None:

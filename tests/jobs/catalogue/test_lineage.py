@@ -6,7 +6,7 @@ from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.partitions import Offset
 from tests.jobs.catalogue.sources import faults, write
-from tests.jobs.catalogue.tables import partitioning_of, read, reading
+from tests.jobs.catalogue.tables import begin_s, partitioning_of, read, reading
 from tests.planner.definitions import catalogue_of
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -68,6 +68,35 @@ def test_the_calendar_of_an_external_table_is_set_by_its_readers() -> None:
     assert [each.producer for app in catalogue.values() for each in partitioning_of(app).dependencies] == [
         None
     ] * 4
+
+
+def test_the_first_partition_of_an_external_table_may_be_set_by_any_reader() -> None:
+    apps = {
+        "a": reading({"table": "raw", "offset": 1}, partition="week"),
+        "b": reading({"table": "raw", "partition": {"unit": "week", "first": "2024-W14"}}),
+        "c": reading({"table": "hours", "partition": {"first": "2024-04-01-06"}}, partition="hour"),
+    }
+    catalogue = catalogue_of(apps)
+    dependencies = [each for app in catalogue.values() for each in partitioning_of(app).dependencies]
+    assert [each.first_s for each in dependencies] == [
+        begin_s("2024-W14", "week"),
+        begin_s("2024-W14", "week"),
+        begin_s("2024-04-01-06", "hour"),
+    ]
+    assert dict(catalogue.externals) == {"raw": Calendar("week"), "hours": Calendar("hour")}
+
+
+def test_the_first_partition_of_a_table_changes_no_version() -> None:
+    early, late = (
+        catalogue_of({"a": reading({"table": "raw", "partition": {"first": first}})}).app("a").version
+        for first in ("2024-04-01", "2024-05-01")
+    )
+    assert early == late
+
+
+def test_the_first_partition_of_an_app_limits_its_readers() -> None:
+    dependency = read({"start_offset": 6}, raw={"unit": "day", "first": "2024-04-01"})
+    assert dependency.first_s == begin_s("2024-04-01")
 
 
 def test_an_app_may_read_one_table_in_several_ways() -> None:
