@@ -352,7 +352,12 @@ class ScheduleOptions(RequestOptions, total=False):
     trigger: Annotated[object, About("Object with `get_next_fire_time(previous, now)`.", "", "MyCalendar()")]
     timezone: Annotated[str, About("Time zone of the cron expression.", "UTC", '"Europe/Vienna"')]
     misfire_grace: Annotated[
-        Duration | None, About("Maximum lateness of a due time that is still used.", "30m", '"1h"')
+        Duration | None,
+        About(
+            "Maximum lateness of a due time that is still used; `None`: unlimited.",
+            "unlimited for `cron`; 30m for others, unless `catch_up` is `all` or a number",
+            '"1h"',
+        ),
     ]
     catch_up: Annotated[
         Literal["none", "last", "all"] | int,

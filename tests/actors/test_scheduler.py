@@ -68,13 +68,14 @@ def test_several_schedules_are_handled_in_one_look(timed: Timed) -> None:
 
 
 def test_after_an_outage_only_the_latest_due_time_is_fired_by_default(timed: Timed) -> None:
-    timed.edit(s={}, all={"catch_up": "all"}, daily={"cron": "30 12 * * *"})
+    timed.edit(s={}, all={"catch_up": "all"}, daily={"cron": "30 12 * * *"}, interval={"every": "7h"})
     timed.look()
     timed.look("16:10:00")
-    assert timed.came() == "13:00 missed, 14:00 missed, 15:00 missed, 16:00 fired"
+    assert timed.came() == "13:00 coalesced, 14:00 coalesced, 15:00 coalesced, 16:00 fired"
     assert timed.came("all") == "13:00 fired, 14:00 fired, 15:00 fired, 16:00 fired"
-    assert timed.came("daily") == "12:30 missed"
-    assert [each.note for each in timed.firings("daily")] == ["3h40m late"]
+    assert timed.came("daily") == "12:30 fired"
+    assert timed.came("interval") == "14:00 missed"
+    assert [each.note for each in timed.firings("interval")] == ["2h10m late"]
 
 
 def test_a_very_long_outage_is_handled_in_one_look(timed: Timed) -> None:

@@ -56,10 +56,12 @@ def letters(settled: ScheduleResult) -> str:
         # An hourly schedule. No due time from 02:00 on has an outcome.
         ({}, "01:59", ""),
         ({}, "02:00", "F"),
-        ({}, "02:30", "F"),
-        ({}, "02:31", "m"),
-        ({}, "04:30", "mmF"),
-        ({}, "04:31", "mmm"),
+        ({}, "02:31", "F"),
+        ({}, "04:59", "ccF"),
+        ({"every": "1h"}, "02:30", "F"),
+        ({"every": "1h"}, "02:31", "m"),
+        ({"every": "1h"}, "04:30", "mmF"),
+        ({"every": "1h"}, "04:31", "mmm"),
         ({"misfire_grace": "2h"}, "04:30", "mcF"),
         ({"misfire_grace": "2h"}, "04:00", "ccF"),
         ({"misfire_grace": None}, "09:59", "cccccccF"),
@@ -92,11 +94,17 @@ def test_a_schedule_every_five_minutes_fires_once_after_two_hours() -> None:
     assert [firing.due for firing in settled.firings if firing.submission] == [at("2026-01-01 04:00")]
 
 
-@pytest.mark.parametrize(("now", "expected"), [("02:20", "F"), ("02:45", "m")])
-def test_a_daily_schedule_catches_up_for_half_an_hour(now: str, expected: str) -> None:
-    settled = after(schedule_of(cron="0 2 * * *"), "2026-01-01 02:00", f"2026-01-01 {now}")
+@pytest.mark.parametrize(("now", "expected"), [("01-01 02:45", "F"), ("01-04 01:59", "ccF")])
+def test_a_daily_cron_schedule_fires_its_latest_due_time_however_late_it_is(now: str, expected: str) -> None:
+    settled = after(schedule_of(cron="0 2 * * *"), "2026-01-01 02:00", f"2026-{now}")
     assert letters(settled) == expected
-    assert settled.standing.next_due == at("2026-01-02 02:00")
+
+
+@pytest.mark.parametrize(("now", "expected"), [("00:20", "F"), ("00:45", "m")])
+def test_a_daily_interval_catches_up_for_half_an_hour(now: str, expected: str) -> None:
+    settled = after(schedule_of(every="1d"), "2026-01-01 00:00", f"2026-01-01 {now}")
+    assert letters(settled) == expected
+    assert settled.standing.next_due == at("2026-01-02 00:00")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +216,7 @@ class TestAnotherRule:
         ],
     )
     def test_due_times_of_the_old_rule_get_outcomes(self, old: str, now: str, expected: str) -> None:
-        new = schedule_of(cron="15 * * * *")
+        new = schedule_of(cron="15 * * * *", misfire_grace="30m")
         settled = after(new, "2026-01-01 02:00", f"2026-01-01 {now}", rule=old)
         assert letters(settled) == expected
         assert settled.standing.rule == "15 * * * *"

@@ -45,7 +45,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     versions: tuple[Version, ...]
     words: dict[str, Any] = {}
-    grace: timedelta = timedelta(minutes=30)
+    grace: timedelta = EVER
     taken: int = 1
     takes_h: tuple[float, float] | None = None
 
@@ -83,7 +83,6 @@ ENTRIES: dict[str, Entry] = {
             ),
         ),
         words={"catch_up": "all"},
-        grace=EVER,
         taken=ALL,
     ),
     "workdays": Entry(
@@ -109,7 +108,6 @@ ENTRIES: dict[str, Entry] = {
             _cron("0 12 last * *", BERLIN, lambda w: _daily(12, 0)(w) and (w + timedelta(days=1)).day == 1),
         ),
         words={"catch_up": "all"},
-        grace=EVER,
         taken=ALL,
     ),
     "thirteenth": Entry(
@@ -125,7 +123,6 @@ ENTRIES: dict[str, Entry] = {
     "jittered": Entry(
         versions=(_cron("0 6 * * *", BERLIN, _daily(6, 0)),),
         words={"jitter": "40m", "catch_up": "all"},
-        grace=EVER,
         taken=ALL,
     ),
     "edited": Entry(
@@ -134,12 +131,13 @@ ENTRIES: dict[str, Entry] = {
             _cron("30 19 * * *", NEW_YORK, _daily(19, 30)),
             Version(rule={"every": "1d12h"}, every=timedelta(hours=36)),
         ),
+        words={"misfire_grace": "30m"},
+        grace=timedelta(minutes=30),
     ),
     "leaving": Entry(versions=(_cron("0 2 * * *", LORD_HOWE, _daily(2, 0)),)),
     "paused": Entry(
         versions=(_cron("0 18 * * *", BERLIN, _daily(18, 0)),),
         words={"catch_up": "all"},
-        grace=EVER,
         taken=ALL,
     ),
     "skipping": Entry(
@@ -150,7 +148,6 @@ ENTRIES: dict[str, Entry] = {
     "queueing": Entry(
         versions=(_cron("5 1 * * *", BERLIN, _daily(1, 5)),),
         words={"overlap": "queue", "catch_up": "all"},
-        grace=EVER,
         taken=ALL,
         takes_h=(10, 36),
     ),

@@ -310,7 +310,7 @@ def _check_key(key: str, app: App, samples: list[datetime], complain: Complain) 
 
 
 WORDS = (*REQUEST_WORDS, *TIMING_WORDS)
-#: Default of ``misfire_grace`` in seconds: a later firing is missed.
+#: Default of ``misfire_grace`` in seconds for intervals and triggers: a later firing is missed.
 MISFIRE_GRACE_S = 1800.0
 #: Longest id in characters. It is part of each submission's id, which has at most 200 characters.
 _ID_CHARACTERS_MAX = 120
@@ -394,13 +394,19 @@ def _read(
 
 
 def _schedule(entry: ScheduleEntry, timing: Mapping[str, Any], wanted: Submission) -> Schedule:
-    without_end = timing.get("catch_up") == "all" or isinstance(timing.get("catch_up"), int)
-    grace_s = None if without_end else MISFIRE_GRACE_S
-    fields = {"misfire_grace_s": grace_s, **timing}
+    fields = {"misfire_grace_s": _default_grace_s(timing), **timing}
     content = [wanted, fields["rule"].text, fields["zone"].key, {**fields, "rule": None, "zone": None}]
     text = json.dumps(msgspec.to_builtins(content), sort_keys=True)
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     return Schedule(id=str(entry.id), source=entry.source, wanted=wanted, digest=digest, **fields)
+
+
+def _default_grace_s(timing: Mapping[str, Any]) -> float | None:
+    """Return the grace of a schedule that sets none: unlimited for cron, because a nightly run must happen even if the
+    system was down all night, and for several due times that are caught up."""
+    catch_up = timing.get("catch_up", "last")
+    is_unlimited = isinstance(timing["rule"], Cron) or catch_up == "all" or isinstance(catch_up, int)
+    return None if is_unlimited else MISFIRE_GRACE_S
 
 
 def _check_rule(words: Mapping[Any, object], timing: Mapping[str, Any], complain: Complain) -> None:

@@ -87,7 +87,7 @@ def test_a_minimal_schedule_has_these_defaults() -> None:
     schedule = schedule_of(timed())
     assert schedule.zone == ZoneInfo("UTC")
     assert (schedule.misfire_grace_s, schedule.catch_up, schedule.overlap, schedule.jitter_s) == (
-        1800,
+        None,
         "last",
         None,
         0,
@@ -98,16 +98,20 @@ def test_a_minimal_schedule_has_these_defaults() -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ({}, 1800.0),
-        ({"catch_up": "none"}, 1800.0),
-        ({"catch_up": "all"}, None),
-        ({"catch_up": 2}, None),
+        ({}, None),
+        ({"catch_up": "last"}, None),
+        ({"cron": ..., "every": "1h"}, 1800.0),
+        ({"cron": ..., "every": "1h", "catch_up": "none"}, 1800.0),
+        ({"cron": ..., "every": "1h", "catch_up": "all"}, None),
+        ({"cron": ..., "every": "1h", "catch_up": 2}, None),
         ({"catch_up": "all", "misfire_grace": "1h"}, 3600.0),
         ({"misfire_grace": None}, None),
         ({"misfire_grace": 0}, 0.0),
     ],
 )
-def test_misfire_grace_depends_on_catch_up_by_default(words: dict[str, Any], expected: float | None) -> None:
+def test_the_default_misfire_grace_depends_on_rule_and_catch_up(
+    words: dict[str, Any], expected: float | None
+) -> None:
     assert schedule_of(timed(**words)).misfire_grace_s == expected
 
 
