@@ -3,6 +3,7 @@
 - ``status`` and ``recent``: submissions and their present states.
 - ``progress`` and ``work``: jobs of one submission by app and state, running jobs, errors, and the time that the work
   took.
+- ``held_up``: the job that a submission waits for while none of its jobs runs.
 - ``shares``: progress of many submissions, in a time that does not grow with their size.
 - ``of_job`` and ``of_submission``: jobs that can be run again, and the code of their last runs.
 
@@ -21,6 +22,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, UNSUCCESSFUL, State, sql_list
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.transitions import NOW
 from sluice.ledger.lifecycle.requests import KEYS
 from sluice.ledger.reads import fleet
 
@@ -203,6 +205,24 @@ def progress(tx: Tx, id: str, *, planner_queue: str) -> SubmissionProgress | Non
 def work(tx: Tx, number: int) -> list[AppDuration]:
     """Return the work by app, in the order of the first start. An app without runs is left out."""
     return tx.structs(AppDuration, _WORK, number=number)
+
+
+# A job whose worker is lost does not run, and neither does one that waits for the planner's decision.
+_HELD_UP = f"""
+SELECT job.app, job.key FROM submission JOIN job ON job.id = submission.blocking_job
+WHERE submission.id = %(id)s AND submission.state = '{SubmissionState.ACTIVE}'
+  AND job.state IN ({sql_list(*sorted(LIVE))}) AND NOT EXISTS (
+    SELECT 1 FROM submission_job JOIN job own ON own.id = submission_job.job
+         LEFT JOIN worker ON worker.id = own.worker
+    WHERE submission_job.submission = submission.number AND own.state = '{State.RUNNING}'
+      AND (own.next_poll_at IS NOT NULL OR worker.left_at IS NULL AND worker.lease_until > {NOW}))
+"""
+
+
+def held_up(tx: Tx, id: str) -> JobName | None:
+    """Return a job that the planned submission waits for; None if one of its jobs runs or none is awaited."""
+    found = tx.rows(_HELD_UP, id=id)
+    return JobName(*found[0]) if found else None
 
 
 #: Maximum number of jobs that are counted, and number of stretches that are read of a larger submission.

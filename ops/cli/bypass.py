@@ -52,7 +52,7 @@ GRACE_S = 5.0
 #: Example of work IDs, which take the place of a key for an app keyed by chunk.
 WORK_IDS = "1-3,7"
 #: Options that only the planner can use. There is no planner here.
-_OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun")
+_OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun", "wait_timeout")
 
 
 def bypass(context: CommandContext, options: Options) -> int:

@@ -59,4 +59,6 @@ REFUSED = 2
 OUT_OF_REACH = 3
 #: A defect of Sluice itself.
 BROKEN = 70
+#: A wait reached its ``--wait-timeout``. Same value as that of the command ``timeout``.
+WAITED_LONG_ENOUGH = 124
 INTERRUPTED = 130

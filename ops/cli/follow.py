@@ -4,14 +4,17 @@ The progress is polled, because it has no notification. The end is not: the tran
 the command (``actors.end_listener``), so polls may be rare. If the notification is lost, or if a retry has opened the
 ended submission again, the next poll decides.
 
-``Bars`` is the live display of a submission: a bar for each app, running jobs, and failures.
+``Standstill`` explains, as ``sluice why`` does, why there has been no progress for some seconds. ``Bars`` is the live
+display of a submission: a bar for each app, running jobs, and failures.
 """
 
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import ExitStack
 from datetime import datetime
+from shlex import quote
 from types import TracebackType
 from typing import Self
 
@@ -21,18 +24,21 @@ from rich.text import Text
 
 from sluice.broker.messages import PLANNER
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.runners.run_output import captured_streams
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.awaited_ends import Awaited
-from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, progress, work
-from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED
+from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, held_up, progress, work
+from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED, WAITED_LONG_ENOUGH
 from sluice.ops.cli.command_context import CommandContext
-from sluice.ops.cli.page import Paragraph, colour
+from sluice.ops.cli.page import Paragraph, Verbatim, colour
 from sluice.ops.cli.submission_result import as_document, in_words, obstacle, summary
 from sluice.ops.operations.installation import Installation
-from sluice.ops.text import first_line, legible, span
+from sluice.ops.operations.job_answers import reasons
+from sluice.ops.text import command, first_line, legible, span
+from sluice.ops.why.answer import Explanation, in_brief
 
 #: Maximum share of the time that polls take, however many jobs have to be counted.
 LOOK_SHARE = 0.1
@@ -42,41 +48,62 @@ BARS_EVERY_S = 0.1
 LINES_EVERY_S = 1.0
 #: Seconds between two lines of progress without a terminal. A line is written only if the progress has changed.
 SAY_EVERY_S = 10.0
+#: Seconds without progress before the reason is shown, and between two queries for it: 5. A notification that is lost
+#: is repeated within a tick, and a failed job is often retried sooner.
+STILL_AFTER_S = 5.0
 
 _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 
-def watch(context: CommandContext, installation: Installation, submission: str) -> int:
-    """Show the progress of a submission and its outcome. Return the exit code for the shell."""
+def watch(
+    context: CommandContext, installation: Installation, submission: str, timeout_s: float | None = None
+) -> int:
+    """Show the progress of a submission and its outcome. Return the exit code for the shell. After ``timeout_s`` the
+    wait ends, and the submission stays as it is."""
     every_s = BARS_EVERY_S if context.output.is_interactive else LINES_EVERY_S
-    looks = _looks(installation, submission, every_s)
+    looks = _looks(installation, submission, every_s, math.inf if timeout_s is None else timeout_s)
+    standstill = Standstill(lambda: _why(context, installation, submission))
+    show = _with_bars if context.output.is_interactive else _with_lines
     try:
-        last = _with_bars(context, looks) if context.output.is_interactive else _with_lines(context, looks)
+        last = show(context, looks, standstill)
     except KeyboardInterrupt:
         return _interrupted(context, installation, submission)
+    if last.status.is_open:
+        return _timed_out(context, last, standstill)
     took = installation.ask(lambda tx: work(tx, last.status.number))
     context.output.answer(as_document(last), *summary(last, took))
     return _CODES.get(last.status.state, FAILED)
 
 
-def _looks(installation: Installation, submission: str, every_s: float) -> Iterator[SubmissionProgress]:
-    """Poll the submission until it has ended, and at once when it ends. The last value is its end."""
+def _looks(
+    installation: Installation, submission: str, every_s: float, timeout_s: float
+) -> Iterator[SubmissionProgress]:
+    """Poll the submission until it has ended or the time is over, and at once when it ends. The last value is the end,
+    or the progress when the time was over."""
     end = installation.client.end_of(Awaited(submission, of_job=False))
+    over_at = time.monotonic() + timeout_s
     is_woken = False
     try:
         while True:
             began = time.monotonic()
             now = installation.ask(lambda tx: _look(tx, submission))
             yield now
-            if not now.status.is_open:
+            if not now.status.is_open or began >= over_at:
                 return
             rests_s = max(every_s, (time.monotonic() - began) / LOOK_SHARE)
+            rests_s = min(rests_s, max(0.0, over_at - time.monotonic()))
             if is_woken:
                 time.sleep(rests_s)
             else:
                 is_woken = bool(wait([end], rests_s).done)
     finally:
         end.cancel()
+
+
+def _why(context: CommandContext, installation: Installation, submission: str) -> Explanation | None:
+    """Explain the job that the submission waits for. None if one of its jobs runs."""
+    job = installation.ask(lambda tx: held_up(tx, submission))
+    return reasons(context, installation, *job)[0] if job else None
 
 
 def _look(tx: Tx, submission: str) -> SubmissionProgress:
@@ -86,17 +113,22 @@ def _look(tx: Tx, submission: str) -> SubmissionProgress:
     return found
 
 
-def _with_bars(context: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
+def _with_bars(
+    context: CommandContext, looks: Iterator[SubmissionProgress], standstill: "Standstill"
+) -> SubmissionProgress:
     ranks = (
         {name: context.catalogue.rank(name) for name in context.catalogue} if context.settings.apps else {}
     )
     with Bars(ranks) as bars:
         for now in looks:
-            bars.show(now)
+            why = standstill.explained(now)
+            bars.show(now, in_brief(why) if why else "")
     return now
 
 
-def _with_lines(context: CommandContext, looks: Iterator[SubmissionProgress]) -> SubmissionProgress:
+def _with_lines(
+    context: CommandContext, looks: Iterator[SubmissionProgress], standstill: "Standstill"
+) -> SubmissionProgress:
     said, said_at = "", time.monotonic()
     for now in looks:
         is_time = time.monotonic() - said_at > SAY_EVERY_S
@@ -104,7 +136,44 @@ def _with_lines(context: CommandContext, looks: Iterator[SubmissionProgress]) ->
         if what and what != said:
             context.output.note(Paragraph(what))
             said, said_at = what, time.monotonic()
+        if (why := standstill.explained(now)) and standstill.is_news(why):
+            name = JobName(why.app, why.key)
+            context.output.note(Paragraph(in_brief(why), "yellow"), Verbatim(f"  {command('why', name)}"))
     return now
+
+
+class Standstill:
+    """Reason why a submission makes no progress, if it has made none for ``STILL_AFTER_S`` seconds.
+
+    ``ask`` returns the reason, or None while a job runs. ``clock`` returns seconds.
+    """
+
+    def __init__(
+        self, ask: Callable[[], Explanation | None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._seen: object = None
+        self._ask_at = 0.0
+        self._why: Explanation | None = None
+        self._told: set[object] = set()
+
+    def explained(self, now: SubmissionProgress) -> Explanation | None:
+        """Return the reason; None if there is progress, or if the progress itself has a known obstacle."""
+        seen, moment = (now.status.state, now.tally), self._clock()
+        if seen != self._seen or not now.status.is_open or obstacle(now):
+            self._seen, self._why, self._ask_at = seen, None, moment + STILL_AFTER_S
+        elif moment >= self._ask_at:
+            self._why, self._ask_at = self._ask(), moment + STILL_AFTER_S
+        return self._why
+
+    def is_news(self, why: Explanation) -> bool:
+        """Return whether this reason is given for the first time. Times and counts in its text do not matter. If it is
+        about other jobs, these matter, and not the job that waits for them."""
+        of = tuple((each.kind, each.app, each.key) for each in why.waits_for) or why.because
+        is_news = of not in self._told
+        self._told.add(of)
+        return is_news
 
 
 def _interrupted(context: CommandContext, installation: Installation, submission: str) -> int:
@@ -121,6 +190,22 @@ def _interrupted(context: CommandContext, installation: Installation, submission
     if context.output.as_json:
         context.output.answer({**as_document(now), "interrupted": True})
     return INTERRUPTED
+
+
+def _timed_out(context: CommandContext, last: SubmissionProgress, standstill: Standstill) -> int:
+    """Report that the wait has ended before the submission, which stays in the ledger."""
+    id_ = quote(last.status.id)
+    if (why := standstill.explained(last)) and standstill.is_news(why):
+        context.output.note(Paragraph(in_brief(why), "yellow"))
+    context.output.note(
+        Paragraph(
+            f"The time of --wait-timeout is over, and submission {id_} is {last.status.state}.", "yellow"
+        ),
+        Paragraph(f"Workers, or `sluice up --drain`, continue it. `sluice cancel {id_}` stops it.", indent=2),
+    )
+    if context.output.as_json:
+        context.output.answer({**as_document(last), "wait_timed_out": True})
+    return WAITED_LONG_ENOUGH
 
 
 BAR_CHARS_MIN, BAR_CHARS_MAX = 8, 24
@@ -160,15 +245,17 @@ class Bars:
     ) -> None:
         self._opened.close()
 
-    def show(self, shown: SubmissionProgress) -> None:
-        self._live.update(draw(shown, self._ranks, self._console.width))
+    def show(self, shown: SubmissionProgress, why: str = "") -> None:
+        self._live.update(draw(shown, self._ranks, self._console.width, why))
 
 
-def draw(shown: SubmissionProgress, ranks: Mapping[str, int], width: int) -> RenderableType:
-    """Return one picture. A job that was split is left out, because its halves are shown in its place."""
+def draw(shown: SubmissionProgress, ranks: Mapping[str, int], width: int, why: str = "") -> RenderableType:
+    """Return one picture. A job that was split is left out, because its halves are shown in its place. ``why`` is the
+    reason for which there is no progress."""
     tally = {app: _without_split(counts) for app, counts in shown.tally.items()}
     rows = sorted(tally.items(), key=lambda item: (ranks.get(item[0], 0), item[0]))
-    return Group(*_bars(rows, width), *_lines(shown, width))
+    reason = [_short(why, width, "yellow")] if why else []
+    return Group(*_bars(rows, width), *_lines(shown, width), *reason)
 
 
 def _without_split(counts: Mapping[State, int]) -> Mapping[State, int]:

@@ -13,7 +13,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import unfit
 from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.text.units import delay_s, duration_s, instant, past
-from sluice.ops.cli.command import Options
+from sluice.ops.cli.command import WAITED_LONG_ENOUGH, Options
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +61,25 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
         help="all: plan the children too; wanted: do not; default: all",
     )
     _policy_options(parser)
+
+
+def wait_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+    wait_timeout_option(parser, "--wait, for at most this long")
+
+
+def wait_timeout_option(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--wait-timeout",
+        type=duration_option,
+        metavar="DURATION",
+        help=f"{what}; then exit with code {WAITED_LONG_ENOUGH}, and the submission continues; default: no limit",
+    )
+
+
+def is_waiting(options: Options) -> bool:
+    """Return whether the command waits for the end of the submission."""
+    return options.wait or options.wait_timeout is not None
 
 
 def submission_of(options: Options) -> Submission:

@@ -25,6 +25,7 @@ nothing else. An error has one line each for what happened, where, and what to d
 | 2 | a bad definition, key or option |
 | 3 | the ledger or the broker is out of reach |
 | 70 | an internal error of Sluice |
+| 124 | the time of `--wait-timeout` is over; the submission continues |
 | 130 | interrupted |
 
 ## Options of every command

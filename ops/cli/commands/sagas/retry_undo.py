@@ -7,6 +7,7 @@ from sluice.ops.cli.command import Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.parser import job_options
+from sluice.ops.cli.submission_options import wait_options
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import fatal_saga
@@ -14,7 +15,7 @@ from sluice.ops.operations.sagas import fatal_saga
 
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
-    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+    wait_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
@@ -22,4 +23,4 @@ def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     job = fatal_saga(context, installation, options.app, options.key).job
     again = Submission(app=job.app, key=job.key, rerun="job", user=whoami())
-    return ask(context, installation, again, wait=options.wait)
+    return ask(context, installation, again, options)

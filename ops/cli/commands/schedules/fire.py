@@ -12,7 +12,7 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.cli.submission_options import moment_option
+from sluice.ops.cli.submission_options import is_waiting, moment_option, wait_options
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.timetable import defined, require_due
 
@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="T",
         help="fire for this due time of the schedule, at most once; default: now",
     )
-    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+    wait_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
@@ -39,8 +39,8 @@ def run(context: CommandContext, options: Options) -> int:
     if not fired.is_new:
         what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing new is submitted."
         context.output.note(Paragraph(what, "yellow"))
-    if options.wait:
-        return watch(context, installation, fired.submission)
+    if is_waiting(options):
+        return watch(context, installation, fired.submission, options.wait_timeout)
     status = installation.client.status(fired.submission)
     state = status.state if status else SubmissionState.RECEIVED
     document = {"submission": fired.submission, "state": state, "due": iso(fired.due), "new": fired.is_new}

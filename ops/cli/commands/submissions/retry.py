@@ -19,6 +19,7 @@ from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
+from sluice.ops.cli.submission_options import is_waiting, wait_options
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.rerun import again, ended_job
 from sluice.ops.operations.selected_jobs import retrying
@@ -43,13 +44,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="with --same-code: run even if the code has changed"
     )
-    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+    wait_options(parser)
     selection_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
-    others = (options.key, options.downstream, options.same_code, options.force, options.wait)
+    others = (options.key, options.downstream, options.same_code, options.force, is_waiting(options))
     if is_selection(options, options.target, *others):
         return carry_out(context, installation, options, retrying(installation.client), "run again")
     if options.key is None:
@@ -60,7 +61,7 @@ def run(context: CommandContext, options: Options) -> int:
         context.output.note(Paragraph(_GOES_ON.format(job.name)))
     if options.same_code and not options.force:
         _require_same_code(context, [job])
-    return ask(context, installation, again(job, rerun), wait=options.wait)
+    return ask(context, installation, again(job, rerun), options)
 
 
 def _submission(context: CommandContext, installation: Installation, options: Options) -> int:
@@ -74,8 +75,8 @@ def _submission(context: CommandContext, installation: Installation, options: Op
     if options.same_code and not options.force:
         _require_same_code(context, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
     installation.client.retry(id_)
-    if options.wait:
-        return watch(context, installation, id_)
+    if is_waiting(options):
+        return watch(context, installation, id_, options.wait_timeout)
     context.output.answer({"submission": id_, "state": SubmissionState.RECEIVED}, Paragraph(id_))
     return DONE
 

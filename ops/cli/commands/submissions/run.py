@@ -12,7 +12,7 @@ from sluice.ops.cli.command import Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.local_worker import threads_option, working
-from sluice.ops.cli.submission_options import submission_of, submission_options
+from sluice.ops.cli.submission_options import submission_of, submission_options, wait_timeout_option
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.submission_checks import check
 
@@ -24,6 +24,7 @@ GRACE_S = 5.0
 def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
     threads_option(parser)
+    wait_timeout_option(parser, "work and wait for at most this long")
     parser.add_argument(
         "--bypass",
         action="store_true",
@@ -43,4 +44,4 @@ def run(context: CommandContext, options: Options) -> int:
     )
     installation = Installation(context)
     with working(settings, context.definitions, installation.ledger, threads=options.threads) as process:
-        return watch(context, installation, process.client.submit(submission))
+        return watch(context, installation, process.client.submit(submission), options.wait_timeout)

@@ -7,7 +7,7 @@ from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.cli.submission_options import submission_of, submission_options
+from sluice.ops.cli.submission_options import is_waiting, submission_of, submission_options, wait_options
 
 if TYPE_CHECKING:
     from sluice.ops.operations.installation import Installation
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
-    parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
+    wait_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
     from sluice.ops.operations.installation import Installation  # noqa: PLC0415 - slower than a help text
 
-    return ask(context, Installation(context), submission_of(options), wait=options.wait)
+    return ask(context, Installation(context), submission_of(options), options)
 
 
-def ask(context: CommandContext, installation: "Installation", submission: Submission, *, wait: bool) -> int:
-    """Submit and print the id. With ``wait``, follow the submission to its end and show the outcome."""
+def ask(
+    context: CommandContext, installation: "Installation", submission: Submission, options: Options
+) -> int:
+    """Submit and print the id. With the options to wait, follow the submission to its end and show the outcome."""
     from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
     from sluice.ops.operations.submission_checks import check  # noqa: PLC0415 - slower than a help text
 
@@ -40,8 +42,8 @@ def ask(context: CommandContext, installation: "Installation", submission: Submi
         context.output.note(
             Paragraph(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")
         )
-    if wait:
-        return watch(context, installation, id_)
+    if is_waiting(options):
+        return watch(context, installation, id_, options.wait_timeout)
     state = known.state if known else SubmissionState.RECEIVED
     context.output.answer({"submission": id_, "state": state}, Paragraph(id_))
     return DONE
