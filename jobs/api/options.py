@@ -324,7 +324,7 @@ class RequestOptions(TypedDict, total=False):
     key: Annotated[str | int | date, About("Key of the job.", "", '"{due-1d:%Y%m%d}"')]
     keys: Annotated[Sequence[str | int | date], About("Keys of several jobs.", "", '["a", "b"]')]
     work_ids: Annotated[object, About("Work IDs, for an app with `chunk_size`.", "", '"1-100"')]
-    start: Annotated[str | date, About("First partition.", "", '"{due-1d:%Y-%m-%d}"')]
+    start: Annotated[str | date, About("First partition, or first day.", "", '"{due-1d:%Y-%m-%d}"')]
     end: Annotated[str | date, About("Last partition.", "", '"{due-1d:%Y-%m-%d}"')]
     kwargs: Annotated[Mapping[str, Any], About("Kwargs of the jobs.", "{}", '{"force": True}')]
     mode: Annotated[str, About("Mode of partitions, or `saga`.", "none", '"online"')]

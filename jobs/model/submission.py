@@ -90,9 +90,9 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     keys: tuple[str, ...] | None = None
     #: Work IDs of an app that is keyed by chunk: a list, or a text such as ``"1-300"``.
     work_ids: JSON = None
-    #: First partition, for an app that is keyed by partition.
+    #: First partition, for an app that is keyed by partition. First day, for an app whose keys have one date.
     start: str | None = None
-    #: Last partition.
+    #: Last partition, or last day.
     end: str | None = None
     #: Id of the submission. The same content under the same id is one submission. Default: a new id.
     id: str | None = None

@@ -32,7 +32,7 @@ sluice run --bypass publish 2026-11-20           # run only its code, without le
 """,
     "submit": """
 sluice submit report 2026-11-24 --id nightly-24  # the same id again is the same submission
-sluice submit report 2026-11-20 --rerun downstream --push all
+sluice submit report --start 2026-11-01 --end 2026-11-20  # one job for each day
 sluice submit trip ann_LX318 --max-fails 2 --priority 5
 """,
     "plan": """

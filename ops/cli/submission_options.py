@@ -25,8 +25,8 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
         "--keys-from", metavar="FILE", help="read more keys from this file, one per line; - is standard input"
     )
     parser.add_argument("--work-ids", metavar="IDS", help="work IDs, for apps keyed by chunk, like 1-3,7")
-    parser.add_argument("--start", metavar="P", help="first partition, for apps keyed by partition")
-    parser.add_argument("--end", metavar="P", help="last partition, for apps keyed by partition")
+    parser.add_argument("--start", metavar="P", help="first partition, or first day of keys with one date")
+    parser.add_argument("--end", metavar="P", help="last partition, or last day")
     parser.add_argument(
         "--kwargs", metavar="JSON", type=mapping, default={}, help="arguments of the jobs; default: none"
     )

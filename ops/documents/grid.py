@@ -2,7 +2,7 @@
 the partitions of each app.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -25,10 +25,11 @@ _ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "week": 0, "month": 
 
 
 class PartitionRow(Struct, frozen=True):
-    """Partitions of an app from the first to the last that is shown."""
+    """Partitions of an app from the first to the last that is shown. ``place`` is None for an app whose keys have a
+    date; its days take the place of partitions."""
 
     app: str
-    place: TableVersion
+    place: TableVersion | None
     calendar: Calendar
     span: Span
 
@@ -141,7 +142,7 @@ class CellMark(Struct, frozen=True):
 
 
 #: States of jobs that did not succeed for a reason outside the job.
-_FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED}
+_FOR_OTHERS = {State.CANCELLED, State.UPSTREAM_FAILED, State.SKIPPED}
 #: Marks by state, the most urgent first. A cell with several states gets the first matching mark.
 MARKS = (
     *(
@@ -160,6 +161,7 @@ MARKS = (
 )
 THERE = CellMark("#", State.SUCCEEDED, "exists")
 PARTLY = CellMark("=", State.SUCCEEDED, "exists in part")
+NOT_NEEDED = CellMark("s", State.SKIPPED, "was skipped")
 NOTHING = CellMark("-", None, "not requested")
 
 
@@ -170,7 +172,18 @@ def mark(stretch: Span, counts: Mapping[State, int]) -> CellMark:
     for state, mark in MARKS:
         if state in counts:
             return mark
+    if State.SUCCEEDED not in counts:
+        return NOT_NEEDED
     return THERE if sum(counts.values()) == len(stretch) else PARTLY
+
+
+#: States in the order in which they need attention.
+_BY_URGENCY = (*(state for state, _ in MARKS), State.SUCCEEDED, State.SKIPPED)
+
+
+def most_urgent(states: Collection[State]) -> State:
+    """Return the state that needs most attention."""
+    return next(state for state in _BY_URGENCY if state in states)
 
 
 def _sizes(unit: Unit) -> Iterator[int]:

@@ -21,6 +21,7 @@ from sluice.ledger.reads.by_partition.partition_grid import Band
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.documents.grid import (
     MARKS,
+    NOT_NEEDED,
     NOTHING,
     PARTLY,
     THERE,
@@ -40,6 +41,7 @@ LEGEND: Mapping[str, str] = {
     THERE.sign: str(THERE.state),
     **{mark.sign: str(mark.state) for _, mark in MARKS},
     PARTLY.sign: "succeeded in part",
+    NOT_NEEDED.sign: str(NOT_NEEDED.state),
     NOTHING.sign: NOTHING.meaning,
 }
 
@@ -85,7 +87,7 @@ def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> G
     columns_max = max(min(COLUMNS_MAX, CELLS_MAX // len(tables)), 10)
     along = axis([_row(_any_of(tables, unit), window)], columns_max)
     strips = [*_strips([_row(table, window) for table in tables], along)]
-    bands = [_band(each) for each in strips]
+    bands = [_band(table, each) for table, each in zip(tables, strips, strict=True)]
     counted = partition_grid.cells(tx, bands)
     return Grid(
         columns=[calendar.write(calendar.at(start_s)) for start_s in along.starts_s[:-1]],
@@ -163,10 +165,10 @@ def _strips(rows: Iterable[PartitionRow], along: Axis) -> Iterator[Strip]:
         yield replace(known[row.calendar], row=row)
 
 
-def _band(strip: Strip) -> Band:
+def _band(table: TableOf, strip: Strip) -> Band:
     """Return the stretches to count. A partition that spans several columns is counted once."""
     begins = [*dict.fromkeys(stretch.first for stretch in strip.stretches)]
-    return Band(place=strip.row.place, span=strip.row.span, begins=begins)
+    return Band(place=TableVersion(table.name, table.version), span=strip.row.span, begins=begins)
 
 
 def _line(

@@ -25,7 +25,7 @@ from math import prod
 from sluice.jobs.catalogue import LIMIT, Catalogue
 from sluice.jobs.catalogue.resolve.dependency_links import Alternative, Bridge, Link
 from sluice.jobs.errors import BadKey, BadRequest
-from sluice.jobs.keys.identifiers import Value, arithmetic
+from sluice.jobs.keys.identifiers import Days, Value, Values, arithmetic, parse_day
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET, Gate, Need, Neighbour, When
 from sluice.jobs.model.names import JobName
@@ -39,7 +39,7 @@ _STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")
 #: ``JobName._make`` without its call into Python, which is most of the work for a hundred thousand parents.
 _named = partial(tuple.__new__, JobName)
 
-_FOREIGN = ("work_ids", "start", "end", "mode", "branch")
+_FOREIGN = ("work_ids", "mode", "branch")
 
 
 class TemplateKeyspace:
@@ -54,7 +54,7 @@ class TemplateKeyspace:
 
     def expand(self, app: App, submission: Submission) -> Iterator[str]:
         """Return the keys that the submission names, each once. If it names none, return every key for which the
-        definition has values."""
+        definition has values; with a start and an end, the keys of these days."""
         if foreign := submission.words_of(_FOREIGN):
             raise BadRequest(
                 f"{app.name} has keys like {app.example_key}; {' and '.join(foreign)} do not name keys.",
@@ -63,7 +63,7 @@ class TemplateKeyspace:
             )
         named = submission.named_keys
         if named is None:
-            return self._enumerate(app)
+            return self._enumerate(app, _days(app, submission) if submission.has_span else {})
         return iter(dict.fromkeys([self.canonical(app, key) for key in named]))
 
     def gates(self, app: App, key: str) -> tuple[Gate, ...]:
@@ -113,27 +113,42 @@ class TemplateKeyspace:
             ) from error
         return any(ids[name] in listed for name, listed in values.items())
 
-    def _enumerate(self, app: App) -> Iterator[str]:
+    def _enumerate(self, app: App, days: Mapping[str, Values]) -> Iterator[str]:
         """Return all keys of an app. If the app has dependency groups, these are the keys of its groups, because other
-        keys would have no parents."""
+        keys would have no parents.
+
+        ``days`` limits an identifier to these days, and to the days that the definition lists.
+        """
         alternatives = self._catalogue.alternatives(app.name)
-        for values in [alternative.domains for alternative in alternatives] or [app.autofill]:
-            if lacking := [name for name in app.template.names if not values.get(name)]:
-                raise BadRequest(
-                    f"{app.name} does not define which jobs it has: no values for {', '.join(lacking)}.",
-                    where=app.name,
-                    advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
-                )
-            sizes = [len(column) for column in values.values()]
-            if prod(sizes) > self._limit:
-                raise BadRequest(
-                    f"{app.name} has {arithmetic(sizes)} jobs; one submission may request {self._limit:,}.",
-                    where=app.name,
-                )
+        for domains in [alternative.domains for alternative in alternatives] or [app.autofill]:
+            self._require_countable(app, {**domains, **days})
         if not alternatives:
-            return iter(keys(app, app.autofill))
-        every = (key for alternative in alternatives for key in everyone(alternative))
-        return iter(dict.fromkeys(every))
+            listed = {name: _listed(app, name, values) for name, values in days.items()}
+            found: Collection[str] = keys(app, {**app.autofill, **listed})
+        else:
+            found = dict.fromkeys(key for each in alternatives for key in everyone(each, days))
+        if days and not found:
+            raise BadRequest(
+                f"{app.name} has no job on any of these days.",
+                where=app.name,
+                advice="Its definition lists other days, or its dependency groups are for others.",
+            )
+        return iter(found)
+
+    def _require_countable(self, app: App, values: Mapping[str, Values]) -> None:
+        """Raise BadRequest if an identifier has no values, or if all combinations are too many jobs."""
+        if lacking := [name for name in app.template.names if not values.get(name)]:
+            raise BadRequest(
+                f"{app.name} does not define which jobs it has: no values for {', '.join(lacking)}.",
+                where=app.name,
+                advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
+            )
+        sizes = [len(column) for column in values.values()]
+        if prod(sizes) > self._limit:
+            raise BadRequest(
+                f"{app.name} has {arithmetic(sizes)} jobs; one submission may request {self._limit:,}.",
+                where=app.name,
+            )
 
 
 def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
@@ -241,9 +256,44 @@ def _neighbour_name(
         raise bridge.function.refusal(f"named {app.name} {neighbour.ids!r}: {what}", asked, ids) from error
 
 
-def everyone(alternative: Alternative) -> list[str]:
-    """Return the keys of all children of the group, in which each identifier has a domain."""
-    return keys(alternative.child, _open(alternative))
+def everyone(alternative: Alternative, days: Mapping[str, Values] = {}) -> list[str]:
+    """Return the keys of all children of the group, in which each identifier has a domain or is limited to days."""
+    limited = {
+        name: [day for day in values if alternative.admits(name, day)] for name, values in days.items()
+    }
+    return keys(alternative.child, _open(alternative, but=days) | limited)
+
+
+def _days(app: App, submission: Submission) -> dict[str, Values]:
+    """Return the days from the start to the end of a submission, by the one identifier that is a date. BadRequest if
+    the app has another number of dates, or if the texts are no days."""
+    if len(app.days) != 1:
+        has = (
+            f"it has several dates ({', '.join(app.days)})"
+            if app.days
+            else "none of its identifiers is a date"
+        )
+        raise BadRequest(
+            f"{app.name} has keys like {app.example_key}; start and end select days, and {has}.",
+            where=app.name,
+            advice="Give key or keys instead.",
+        )
+    try:
+        first, last = (parse_day(str(text)) for text in (submission.start, submission.end))
+    except ValueError as error:
+        raise BadRequest(f"start and end: {error}.", where=app.name) from None
+    if last < first:
+        raise BadRequest(
+            f"The submission ends, on {submission.end}, before it starts, on {submission.start}.",
+            where=app.name,
+        )
+    return {app.days[0]: Values(Days(range(first.toordinal(), last.toordinal() + 1)))}
+
+
+def _listed(app: App, name: str, days: Values) -> Iterable[Value]:
+    """Return the days among these that the definition lists; all of these days if it has no list."""
+    known = app.autofill.get(name)
+    return [day for day in days if day in known] if known else days
 
 
 def keys(app: App, columns: Mapping[str, Iterable[Value]]) -> list[str]:

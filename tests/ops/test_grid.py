@@ -10,7 +10,17 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.cli.main import main
-from sluice.ops.documents.grid import MARKS, NOTHING, PARTLY, THERE, PartitionRow, axis, mark, strip
+from sluice.ops.documents.grid import (
+    MARKS,
+    NOT_NEEDED,
+    NOTHING,
+    PARTLY,
+    THERE,
+    PartitionRow,
+    axis,
+    mark,
+    strip,
+)
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
 
@@ -103,6 +113,72 @@ def test_external_tables_have_no_line(site: Site) -> None:
     assert [each["app"] for each in site.says("grid", "week")["apps"]] == ["staging", "grouped", "joined"]
 
 
+SHOPS = {
+    "fetch": {
+        "job_id": "{shop}_{date}",
+        "identifiers": {"date": "date"},
+        "autofill_values": {"shop": ["graz", "oslo"]},
+        "bash_cmd": "true",
+    },
+    "report": {
+        "job_id": "{date}",
+        "identifiers": {"date": "date"},
+        "depends_on": {"app_name": ["fetch"], "shop": "all"},
+        "bash_cmd": "true",
+    },
+    "summary": {"job_id": "{name}", "autofill_values": {"name": ["all"]}, "bash_cmd": "true"},
+}
+
+
+def test_apps_with_a_date_in_their_keys_are_shown_by_day(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    site.define(SHOPS)
+    site.world.submit("report", None, start="2024-04-01", end="2024-04-04", id="backfill")
+    finished = {"graz_20240401": Ending.DONE, "oslo_20240401": Ending.DONE, "oslo_20240402": Ending.ERROR}
+    for key, ending in finished.items():
+        site.world.finish(f"fetch/{key}", ending)
+    site.world.claim("fetch/graz_20240403")
+    assert main(["grid", "backfill"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "fetch   #!>+",
+        "report  +^..",
+        (
+            "        a column is one day: # exists, ! did not succeed, > is being made, + may be made,"
+            " ^ upstream failed, . waits"
+        ),
+        "",
+        "app     from        to          days  outcome",
+        "fetch   2024-04-01  2024-04-04  4     1 succeeded, 1 ready, 1 running, 1 failed",
+        "report  2024-04-01  2024-04-04  4     2 waiting, 1 ready, 1 upstream_failed",
+    ]
+    fetch, _ = site.says("grid", "backfill")["apps"]
+    assert fetch["cells"][1] == {"from": "2024-04-02", "to": "2024-04-02", "counts": {State.FAILED: 1}}
+
+
+def test_requested_days_without_jobs_are_shown(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    site.define(
+        {
+            "weekly": {
+                "job_id": "{date}",
+                "identifiers": {"date": "date"},
+                "bash_cmd": "true",
+                "autofill_values": {"date": "2024-04-01:2024-05-01:7"},
+            }
+        }
+    )
+    site.world.submit("weekly", None, start="2024-04-01", end="2024-04-10", id="some")
+    assert main(["grid", "some"]) == 0
+    assert capfd.readouterr().out.splitlines()[0] == "weekly  +------+--"
+
+
+def test_a_key_of_an_earlier_template_has_no_day(site: Site) -> None:
+    site.define({"a": {"job_id": "{n}", "bash_cmd": "true"}})
+    site.world.submit("a", "7", id="old")
+    site.define({"a": {"job_id": "{date}", "identifiers": {"date": "date"}, "bash_cmd": "true"}})
+    assert site.says("grid", "old") == {"apps": []}
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "unit", "size", "count"),
     [
@@ -156,6 +232,8 @@ def test_the_length_of_a_column_is_in_the_longest_unit(columns: int, words: str)
         ({State.TIMED_OUT: 1, State.RUNNING: 1}, "!"),
         ({State.UPSTREAM_FAILED: 1, State.SUCCEEDED: 1}, "^"),
         ({State.CANCELLED: 1, State.SUCCEEDED: 1}, "x"),
+        ({State.SKIPPED: 1, State.SUCCEEDED: 1}, THERE.sign),
+        ({State.SKIPPED: 2}, "s"),
     ],
 )
 def test_a_cell_shows_the_state_that_needs_the_most_attention(counts: dict[State, int], sign: str) -> None:
@@ -169,7 +247,7 @@ def test_only_succeeded_has_the_sign_of_existing_partitions() -> None:
 
 def test_the_page_on_partitions_explains_every_sign() -> None:
     page = (Path(__file__).parents[2] / "docs" / "partitions.md").read_text()
-    signs = {each.sign for _, each in MARKS} | {THERE.sign, PARTLY.sign, NOTHING.sign}
+    signs = {each.sign for _, each in MARKS} | {THERE.sign, PARTLY.sign, NOTHING.sign, NOT_NEEDED.sign}
     assert [sign for sign in sorted(signs) if f"`{sign}`" not in page] == []
 
 

@@ -1,9 +1,12 @@
 """Keyspace of templates: the jobs that a submission requests, their validity, and their gates."""
 
+from datetime import date, timedelta
 from time import perf_counter
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadKey, BadRequest
@@ -11,6 +14,12 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.template_keys import TemplateKeyspace
 from tests.planner.definitions import catalogue_of, children, parents
+
+DAILY: dict[str, Any] = {
+    "job_id": "{date}_{shop}",
+    "identifiers": {"date": "date"},
+    "autofill_values": {"shop": ["o", "g"]},
+}
 
 
 def asked(catalogue: Catalogue, app: str, **words: Any) -> list[str]:
@@ -54,6 +63,69 @@ class TestExpanding:
         )
         with pytest.raises(BadRequest, match="no values for day"):
             asked(catalogue, "a")
+
+    @pytest.mark.parametrize(
+        ("start", "end", "expected"),
+        [
+            ("2024-02-28", "20240301", "28_g 28_o 29_g 29_o 01_g 01_o"),
+            ("2024-03-01", "2024-03-01", "01_g 01_o"),
+        ],
+    )
+    def test_start_and_end_select_days_and_the_definition_lists_the_rest(
+        self, start: str, end: str, expected: str
+    ) -> None:
+        catalogue = catalogue_of({"a": DAILY})
+        keys = asked(catalogue, "a", start=start, end=end)
+        assert [key[6:] for key in keys] == expected.split()
+        assert keys == sorted(keys)
+
+    def test_days_that_the_definition_does_not_list_are_left_out(self) -> None:
+        listed = {**DAILY["autofill_values"], "date": ["2024-01-02", "2024-01-05"]}
+        catalogue = catalogue_of({"a": DAILY | {"autofill_values": listed}})
+        found = asked(catalogue, "a", start="2024-01-01", end="2024-01-04")
+        assert found == ["20240102_g", "20240102_o"]
+        with pytest.raises(BadRequest, match="a has no job on any of these days"):
+            asked(catalogue, "a", start="2024-01-03", end="2024-01-04")
+
+    def test_days_are_limited_to_those_of_the_groups(self) -> None:
+        """One group is for two listed days. In the other one, the day is that of the parent."""
+        groups = {
+            "old": {"app_name": ["p"], "date": ["2024-01-01", "2024-01-02"], "shop": ["g"]},
+            "new": {"app_name": ["p"], "shop": ["o"]},
+        }
+        apps = {"p": DAILY, "a": DAILY | {"depends_on": groups}}
+        found = asked(catalogue_of(apps), "a", start="2024-01-02", end="2024-01-03")
+        assert found == ["20240102_g", "20240102_o", "20240103_o"]
+
+    @given(st.dates(date(1990, 1, 1), date(2030, 1, 1)), st.integers(0, 400))
+    def test_each_day_from_start_to_end_is_requested_once(self, first: date, more: int) -> None:
+        last = first + timedelta(days=more)
+        catalogue = catalogue_of({"a": {"job_id": "{day}", "identifiers": {"day": "date"}}})
+        found = asked(catalogue, "a", start=str(first), end=f"{last:%Y%m%d}")
+        assert found == [f"{first + timedelta(days=nth):%Y%m%d}" for nth in range(more + 1)]
+
+    @pytest.mark.parametrize(
+        ("app", "start", "end", "what"),
+        [
+            ("none", "2024-01-01", "2024-01-02", "select days, and none of its identifiers is a date"),
+            ("two", "2024-01-01", "2024-01-02", r"it has several dates \(since, until\)"),
+            ("one", "2024-01", "2024-02", "'2024-01' is not a day"),
+            ("one", "2024-01-02", "2024-01-01", "ends, on 2024-01-01, before it starts"),
+            ("open", "2024-01-01", "2024-01-02", "no values for shop"),
+            ("one", "1000-01-01", "9999-12-31", "one submission may request 1,000,000"),
+        ],
+    )
+    def test_a_span_that_selects_no_jobs_is_refused(self, app: str, start: str, end: str, what: str) -> None:
+        catalogue = catalogue_of(
+            {
+                "none": {"job_id": "{n}", "autofill_values": {"n": [1]}},
+                "two": {"job_id": "{since}_{until}", "identifiers": {"since": "date", "until": "date"}},
+                "one": DAILY,
+                "open": {"job_id": "{date}_{shop}", "identifiers": {"date": "date"}},
+            }
+        )
+        with pytest.raises(BadRequest, match=what):
+            asked(catalogue, app, start=start, end=end)
 
     def test_more_jobs_than_the_limit_are_refused(self) -> None:
         catalogue = catalogue_of({"a": {"job_id": "{n}", "autofill_values": {"n": "0:100000000"}}})

@@ -23,6 +23,7 @@ from sluice.jobs.catalogue.fields.policy_options import parse_policy
 from sluice.jobs.catalogue.fields.submitter_options import refused_options
 from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.keys.calendar import Calendar
+from sluice.jobs.keys.identifiers import parse_day
 from sluice.jobs.keys.partitions import UNBOUNDED, read_span, without_version
 from sluice.jobs.keys.work_ids import parse_work_ids
 from sluice.jobs.model.app import App
@@ -204,7 +205,7 @@ def run_again(wanted: Submission, app: App | None) -> Submission:
     Without a rerun they would only run at the first due time. Chunks need none, because they are new each time. For
     partitions, only missing ones are made and existing ones stay.
     """
-    is_same = not speaks_of_due([wanted.key, wanted.keys])
+    is_same = not speaks_of_due([wanted.key, wanted.keys, wanted.start, wanted.end])
     if app and app.is_keyed_by_template and is_same:
         return msgspec.structs.replace(wanted, rerun="job")
     return wanted
@@ -242,6 +243,8 @@ def _check_request(wanted: Submission, app: App | None, samples: list[datetime],
     elif app.is_keyed_by_template:
         for key in wanted.named_keys or ():
             _check_key(key, app, samples, complain)
+        if wanted.has_span:
+            _check_days(wanted, samples[0], complain)
 
 
 def _check_policy(asked: Mapping[str, Any], app: App | None, complain: Complain) -> None:
@@ -262,10 +265,12 @@ def _check_policy(asked: Mapping[str, Any], app: App | None, complain: Complain)
 
 def _foreign(app: App) -> tuple[str, ...]:
     """Return the options that belong to other ways of keying jobs."""
-    of_chunks, of_partitions = ("work_ids", "after"), ("start", "end", "mode", "branch")
+    of_chunks, span, of_partitions = ("work_ids", "after"), ("start", "end"), ("mode", "branch")
     if app.partitioning:
         return of_chunks
-    return of_partitions if app.chunking else (*of_partitions, *of_chunks)
+    if app.chunking:
+        return (*span, *of_partitions)
+    return (*(() if len(app.days) == 1 else span), *of_partitions, *of_chunks)
 
 
 def _keyed(app: App) -> str:
@@ -294,6 +299,17 @@ def _check_partitions(
                 raise ValueError(f"{wanted.end} comes before {wanted.start}")
     except ValueError as error:
         complain(f"{'start and end' if wanted.has_span else 'key'}: {error}")
+
+
+def _check_days(wanted: Submission, due: datetime, complain: Complain) -> None:
+    """Complain if start and end are no days, or in the wrong order."""
+    try:
+        first, last = (parse_day(str(fill(text, due))) for text in (wanted.start, wanted.end))
+    except ValueError as error:
+        complain(f"start and end: {error}")
+        return
+    if last < first:
+        complain(f"start and end: {wanted.end} comes before {wanted.start}")
 
 
 def _check_key(key: str, app: App, samples: list[datetime], complain: Complain) -> None:

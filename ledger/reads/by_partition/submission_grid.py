@@ -1,13 +1,17 @@
 """Partitions of a submission's tables: how many of each stretch are in each state. The database counts them, however
-many there are."""
+many there are.
+
+``jobs_by_day`` counts the jobs of apps that have a date in their keys (``DatedKeys``).
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
-from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 
 # The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
@@ -29,6 +33,24 @@ WHERE partition.table_name = %(table)s AND partition.version = %(version)s
   AND (partition.done_at IS NOT NULL OR job.state IS NOT NULL)
 GROUP BY 1, 2 ORDER BY 1, 2
 """
+
+
+_JOBS_BY_DAY = """
+SELECT job.app, split_part(job.key, given.delimiter, given.place), job.state, count(*)
+FROM submission JOIN submission_job ON submission_job.submission = submission.number
+     JOIN job ON job.id = submission_job.job
+     JOIN unnest(%(apps)s::text[], %(delimiters)s::text[], %(places)s::int[]) AS given (app, delimiter, place)
+          ON given.app = job.app
+WHERE submission.id = %(id)s GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
+
+
+class DatedKeys(NamedTuple):
+    """App with a date in its keys: the text between the identifiers, and the place of the date, counted from 1."""
+
+    app: str
+    delimiter: str
+    place: int
 
 
 class AppRange(Struct, frozen=True):
@@ -57,4 +79,13 @@ def cells(tx: Tx, place: TableVersion, span: Span, begins: Sequence[int]) -> Seq
     rows = tx.rows(_CELLS, table=place.table, version=place.version, **span._asdict(), begins=[*begins])
     for cell, state, count in rows:
         found[cell][State(state)] = count
+    return found
+
+
+def jobs_by_day(tx: Tx, id: str, apps: Sequence[DatedKeys]) -> dict[str, dict[str, dict[State, int]]]:
+    """Return the number of the submission's jobs in each state, by app and by the text of the day in the key."""
+    found: dict[str, dict[str, dict[State, int]]] = {}
+    told = arrays(apps, "apps", "delimiters", "places")
+    for app, day, state, count in tx.rows(_JOBS_BY_DAY, id=id, **told) if apps else []:
+        found.setdefault(app, {}).setdefault(day, {})[State(state)] = count
     return found

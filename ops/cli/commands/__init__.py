@@ -60,7 +60,7 @@ COMMANDS = (
     ),
     Command(
         word="grid",
-        help="show a submission's apps by partition",
+        help="show a submission's apps by partition, or by day",
         module="sluice.ops.cli.commands.partitions.grid",
     ),
     Command(

@@ -65,7 +65,15 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     # The request.
     "a key and keys": (timed(keys=["20260101"]), "set only one of key, keys, work_ids, or start and end"),
     "a start without an end": (timed(key=..., start="1"), "start and end must be set together"),
-    "a range of an app with keys": (timed(key=..., start="1", end="2"), "start and end: daily has keys like 20140601"),
+    "a range of an app without days": (
+        timed(key=..., start="20260101", end="20260102") | {"daily": {"job_id": "{x}"}},
+        "start and end: daily has keys like abc; start and end do not select a job",
+    ),
+    "days that are none": (timed(key=..., start="1", end="20260102"), "start and end: '1' is not a day; write 2014"),
+    "days that end before they begin": (
+        timed(key=..., start="{due:%Y-%m-%d}", end="{due-1d:%Y%m%d}"),
+        "start and end: {due-1d:%Y%m%d} comes before {due:%Y-%m-%d}",
+    ),
     "work IDs of an app with keys": (timed(key=..., work_ids=[1]), "work_ids: daily has keys like 20140601"),
     "a mode of an app with keys": (timed(mode="offline"), "mode: daily has keys like 20140601"),
     "a placeholder that is none": (timed(key="{date}"), "key: {date} is no placeholder; write {due:%Y%m%d}"),

@@ -167,6 +167,8 @@ def test_due_times_are_filled_into_ranges_of_partitions() -> None:
         ({"key": "{due:%Y%m%d}", "rerun": "job"}, "job"),
         ({"app": "chunks", "key": ...}, None),
         ({"app": "days", "key": ..., "start": "20260101", "end": "20260107"}, None),
+        ({"key": ..., "start": "20260101", "end": "20260107"}, "job"),
+        ({"key": ..., "start": "20260101", "end": "{due:%Y%m%d}"}, None),
     ],
 )
 def test_a_schedule_with_a_constant_key_reruns_its_job_each_time(

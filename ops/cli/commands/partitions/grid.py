@@ -1,17 +1,23 @@
-"""Command ``sluice grid``: show the progress of a submission about partitions, with a line for each app.
+"""Command ``sluice grid``: show the progress of a submission about partitions or days, with a line for each app.
 
 Each app is shown from the first to the last partition that the submission requests or needs. This includes partitions
 that existed before, and partitions in between that other submissions make. If there are too many partitions for a line,
 several share a column.
+
+An app whose keys have one date is shown by day. Only the jobs of this submission count. A day has the state of the job
+that needs most attention.
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TypeAlias
 
 from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.calendar import Span
+from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.identifiers import parse_day
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_progress
@@ -30,6 +36,7 @@ from sluice.ops.documents.grid import (
     as_document,
     axis,
     mark,
+    most_urgent,
     strip,
     total,
 )
@@ -41,6 +48,9 @@ COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000
 COLUMNS_MIN = 10
 
 Cells = Sequence[Mapping[State, int]]
+#: Most urgent state of each day on which an app has jobs.
+Days: TypeAlias = Mapping[int, State]
+_DAILY = Calendar("day")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     found = Installation(context).ask(lambda tx: _read(tx, context, options))
     if found is None:
-        said = f"Submission {options.submission} has no partitions to show."
+        said = f"Submission {options.submission} has no partitions and no days to show."
         context.output.answer({"apps": []}, Paragraph(said, "bright_black"))
         return DONE
     along, shown = found
@@ -69,12 +79,14 @@ def _read(tx: Tx, context: CommandContext, options: Options) -> tuple[Axis, list
             f"There is no submission {options.submission}.",
             advice="`sluice submissions` lists the submissions.",
         )
-    rows = sorted(_rows(tx, context, status), key=lambda row: (context.catalogue.rank(row.app), row.app))
-    if not rows:
+    days = _days(tx, context, status)
+    found = [*_rows(tx, context, status), *(_by_day(status, *each) for each in days.items())]
+    if not found:
         return None
+    rows = sorted(found, key=lambda row: (context.catalogue.rank(row.app), row.app))
     along = axis(rows, max(options.columns or _columns(context, rows), COLUMNS_MIN))
     strips = [strip(row, along) for row in rows]
-    return along, [(each, _cells(tx, each)) for each in strips]
+    return along, [(each, _cells(tx, each, days)) for each in strips]
 
 
 def _rows(tx: Tx, context: CommandContext, status: SubmissionStatus) -> Iterator[PartitionRow]:
@@ -89,6 +101,38 @@ def _rows(tx: Tx, context: CommandContext, status: SubmissionStatus) -> Iterator
         yield PartitionRow(app, each.place, partitioning_of(context.catalogue[app]).calendar, span)
     if status.app not in extents and (asked := _asked(context, status)):
         yield asked
+
+
+def _days(tx: Tx, context: CommandContext, status: SubmissionStatus) -> dict[str, Days]:
+    """Return the days of the submission's jobs and their most urgent states, for each app whose keys have one date.
+
+    A key that was made by an earlier template may have no day; then it is left out.
+    """
+    dated = [
+        reading.DatedKeys(app.name, app.template.delimiter, app.template.names.index(*app.days) + 1)
+        for app in context.catalogue.values()
+        if app.is_keyed_by_template and len(app.days) == 1
+    ]
+    found: dict[str, Days] = {}
+    for app, counts in reading.jobs_by_day(tx, status.id, dated).items():
+        states = {day: most_urgent(of) for text, of in counts.items() if (day := _day(text)) is not None}
+        if states:
+            found[app] = states
+    return found
+
+
+def _day(text: str) -> int | None:
+    try:
+        return _DAILY.read(parse_day(text).isoformat())
+    except ValueError:
+        return None
+
+
+def _by_day(status: SubmissionStatus, app: str, days: Days) -> PartitionRow:
+    """Return the row of an app whose keys have a date. The requested days are shown even if they have no jobs."""
+    asked = [_day(text) for text in (status.start, status.end) if text and app == status.app]
+    shown = [*days, *(day for day in asked if day is not None)]
+    return PartitionRow(app, None, _DAILY, Span(min(shown), max(shown)))
 
 
 def _is_bounded(context: CommandContext, app: str) -> bool:
@@ -118,9 +162,15 @@ def _margin(rows: Sequence[PartitionRow]) -> int:
     return max(len(row.app) for row in rows) + 2
 
 
-def _cells(tx: Tx, each: Strip) -> Cells:
-    begins = [stretch.first for stretch in each.stretches]
-    return reading.cells(tx, each.row.place, each.row.span, begins)
+def _cells(tx: Tx, each: Strip, days: Mapping[str, Days]) -> Cells:
+    if each.row.place is not None:
+        begins = [stretch.first for stretch in each.stretches]
+        return reading.cells(tx, each.row.place, each.row.span, begins)
+    states = days[each.row.app]
+    return [
+        Counter(states[day] for day in range(first, last + 1) if day in states)
+        for first, last in each.stretches
+    ]
 
 
 def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
@@ -136,7 +186,8 @@ def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
     yield Paragraph(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
     yield Paragraph()
     rows = [(*_ends(each.row), len(each.row.span), in_words(total(cells))) for each, cells in shown]
-    yield Table(("app", "from", "to", "partitions", "outcome"), rows, prose=True)
+    are_days = all(each.row.place is None for each, _ in shown)
+    yield Table(("app", "from", "to", "days" if are_days else "partitions", "outcome"), rows, prose=True)
 
 
 def _ends(row: PartitionRow) -> tuple[str, str, str]:
