@@ -18,6 +18,7 @@ from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.preview.preview import Preview, preview
+from sluice.planner.preview.pushes import with_pushed
 
 
 def known_preview(
@@ -32,7 +33,9 @@ def known_preview(
         return installation.ask(lambda tx: known_jobs.find_with_ages(tx, names))
 
     at = now or installation.ask(Tx.current_time)
-    found = preview(context.catalogue, submission, look_up, at)
+    found = with_pushed(
+        context.catalogue, submission, preview(context.catalogue, submission, look_up, at), look_up
+    )
     apps = sorted({job.name.app for job in found.jobs})
     return found, installation.ask(lambda tx: runtimes.known_s(tx, apps)), at
 

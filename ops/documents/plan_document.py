@@ -33,7 +33,7 @@ class GateDocument(Document, frozen=True, kw_only=True):
 
 class PlannedDocument(Document, frozen=True, kw_only=True):
     """Job that would run, with the jobs that it would wait for. ``pool_limit`` is the number of jobs of its pool that
-    may run at once.
+    may run at once. ``pushed``: no submission requests it; it is a child of a job that would run.
     """
 
     ref: str
@@ -46,6 +46,7 @@ class PlannedDocument(Document, frozen=True, kw_only=True):
     why: str | UnsetType = UNSET
     pool: str | UnsetType = UNSET
     pool_limit: int | UnsetType = UNSET
+    pushed: bool | UnsetType = UNSET
     span: tuple[str, str] | UnsetType = UNSET
 
 
@@ -74,14 +75,19 @@ class PlanDocument(Document, frozen=True, kw_only=True):
     """Plan. ``jobs`` would run, in this order. ``satisfied`` jobs need not run. ``waits_for`` jobs are requested
     already and run in any case. ``errors`` are jobs that cannot run.
 
-    ``estimated_s`` is the sum of the expected run times, if the run times of all apps are known. ``widest_level`` is
-    the number of jobs that start together if all jobs take equally long.
+    ``pushed`` are the children that would run too, if all these jobs succeed. ``held`` children would be planned, and
+    wait for a parent that no submission has requested.
+
+    ``estimated_s`` is the sum of the expected run times of ``jobs`` and ``pushed``, if the run times of all apps are
+    known. ``widest_level`` is the number of jobs that start together if all jobs take equally long.
     """
 
     jobs: Sequence[PlannedDocument]
     satisfied: Sequence[PlanEntry]
     waits_for: Sequence[PlanEntry]
     errors: Sequence[PlanEntry]
+    pushed: Sequence[PlannedDocument] | UnsetType = UNSET
+    held: Sequence[PlanEntry] | UnsetType = UNSET
     critical_path: PathDocument | UnsetType = UNSET
     widest_level: int | UnsetType = UNSET
     estimated_s: float | UnsetType = UNSET
@@ -90,12 +96,7 @@ class PlanDocument(Document, frozen=True, kw_only=True):
 def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) -> PlanDocument:
     telling = _Telling(found, now)
     new = telling.with_fate(Forecast.NEW)
-    document = PlanDocument(
-        jobs=[telling.planned(job) for job in new],
-        satisfied=[telling.satisfied(job) for job in telling.with_fate(Forecast.SETTLED)],
-        waits_for=[telling.awaited(job) for job in telling.with_fate(Forecast.UNDER_WAY)],
-        errors=[telling.lost(job) for job in telling.with_fate(Forecast.LOST)],
-    )
+    document = _document(telling, new, found)
     if not new:
         return document
     is_timed = all(job.name.app in paces_s for job in new)
@@ -108,6 +109,17 @@ def as_document(found: Preview, paces_s: Mapping[str, float], *, now: datetime) 
         ),
         widest_level=path.widest_level,
         estimated_s=round(sum(paces_s[job.name.app] for job in new), 3) if is_timed else UNSET,
+    )
+
+
+def _document(telling: "_Telling", new: Sequence[PlannedJob], found: Preview) -> PlanDocument:
+    return PlanDocument(
+        jobs=[telling.planned(job) for job in new if job.name not in found.pushed],
+        satisfied=[telling.satisfied(job) for job in telling.with_fate(Forecast.SETTLED)],
+        waits_for=[telling.awaited(job) for job in telling.with_fate(Forecast.UNDER_WAY)],
+        errors=[telling.lost(job) for job in telling.with_fate(Forecast.LOST)],
+        pushed=[telling.planned(job) for job in new if job.name in found.pushed] or UNSET,
+        held=[telling.held(*each) for each in found.held] or UNSET,
     )
 
 
@@ -141,6 +153,7 @@ class _Telling:
             why=self._stale(job) if job.name in self._found.stale else UNSET,
             pool=masked(job.pool) if job.pool and limits else UNSET,
             pool_limit=limits.limit if job.pool and limits else UNSET,
+            pushed=job.name in self._found.pushed or UNSET,
         )
 
     def satisfied(self, job: PlannedJob) -> PlanEntry:
@@ -172,6 +185,9 @@ class _Telling:
 
     def lost(self, job: PlannedJob) -> PlanEntry:
         return PlanEntry(app=job.name.app, key=job.name.key, what=self._outlook[job.name].why)
+
+    def held(self, name: JobName, parent: JobName) -> PlanEntry:
+        return PlanEntry(app=name.app, key=name.key, why=f"it waits for {parent}, which is not requested")
 
     def _stale(self, job: PlannedJob) -> str:
         since = self._found.known[job.name].since

@@ -44,7 +44,7 @@ class Outlook:
         self, jobs: Iterable[PlannedJob], states: Mapping[JobName, State], *, again: Collection[JobName] = ()
     ) -> None:
         self._states = states
-        self._again = again
+        self.again = again
         self._prospects: dict[JobName, Prospect] = {}
         for job in jobs:
             self._prospects[job.name] = self._judge(job)
@@ -79,7 +79,7 @@ class Outlook:
             return prospect  # Its needs are dead, but that has not been propagated yet.
         if state in LIVE - {State.EXPECTED}:
             return Prospect(Forecast.UNDER_WAY, state, f"{state}: already requested")
-        if state in TERMINAL - {State.CANCELLED} and job.name not in self._again:
+        if state in TERMINAL - {State.CANCELLED} and job.name not in self.again:
             return _standing(state, asked_for=True)
         return self._possible(job)
 

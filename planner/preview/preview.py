@@ -27,13 +27,16 @@ class Preview(Struct, frozen=True, kw_only=True):
     """Jobs that would be planned, in order.
 
     ``known`` contains the known jobs among them and among their parents. ``stale`` are the jobs that would run again
-    because of their age.
+    because of their age. ``pushed`` are the children among the jobs that would run although no submission requested
+    them. ``held`` are children that would be planned, each with a parent that it would wait for (``with_pushed``).
     """
 
     jobs: tuple[PlannedJob, ...]
     known: Mapping[JobName, KnownJob]
     outlook: Outlook
     stale: Collection[JobName] = ()
+    pushed: Collection[JobName] = ()
+    held: tuple[tuple[JobName, JobName], ...] = ()
 
 
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
@@ -55,7 +58,7 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
             stale.update(rerun.stale)
         for job in planned.values():
             put(jobs, job)
-        ordered = _parents_first(catalogue, jobs)
+        ordered = parents_first(catalogue, jobs)
         outlook = Outlook(ordered, {name: job.state for name, job in known.items()}, again=again)
         found = outlook.upstream_failed()
         if found.keys() <= upstream_failed.keys():
@@ -89,7 +92,7 @@ def _taken_along(
     return rerun_jobs
 
 
-def _parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
+def parents_first(catalogue: Catalogue, jobs: Mapping[JobName, PlannedJob]) -> tuple[PlannedJob, ...]:
     """Sort jobs so that parents come first. The ranks of the apps determine this order, except if two-way functions
     relate the jobs: then their needs do."""
     ordered = in_order(catalogue, jobs.values())

@@ -128,7 +128,19 @@ def test_the_document_of_a_plan_has_all_parts(offline: Typist) -> None:
             }
         ],
         "errors": [],
-        "critical_path": {"jobs": ["report#1"]},
+        "pushed": [
+            {
+                "ref": f"{app}#1",
+                "app": app,
+                "key": DAY,
+                "kwargs": {"a": 1},
+                "state": "waiting",
+                "gates": [{"name": "default", "needs": [f"{parent}#1"]}],
+                "pushed": True,
+            }
+            for app, parent in (("publish", "report"), ("mail", "publish"))
+        ],
+        "critical_path": {"jobs": ["report#1", "publish#1", "mail#1"]},
         "widest_level": 1,
     }
 
@@ -156,6 +168,18 @@ def test_a_printed_plan_has_the_order_and_the_estimated_time(desk: Typist) -> No
         ["Critical", "path:", "fetch#1", "->", "report#1", "->", "publish#1", "->", "mail#1", "(4", "jobs)."],
         ["Widest", "level:", "2", "jobs,", "which", "can", "run", "at", "once."],
     ]
+
+
+def test_pushed_children_are_marked(desk: Typist) -> None:
+    said = desk.types("plan", "fetch", "20260203_graz")
+    assert (
+        "report/20260203 would be pushed (it waits for fetch/20260203_oslo, which is not requested)"
+        in said.out
+    )
+    lines = desk.types("plan", "report", "20260203").out.splitlines()
+    assert lines[4].split() == ["publish#1", "20260203", "waiting,", "pushed", "report#1"]
+    assert lines[6].startswith("5 jobs would run, 2 of them pushed")
+    assert "pushed" not in desk.types("plan", "report", "20260203", "--push", "wanted").out
 
 
 def test_the_critical_path_follows_the_run_times_if_all_are_known() -> None:

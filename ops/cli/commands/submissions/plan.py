@@ -16,7 +16,6 @@ from sluice.jobs.catalogue.work_id_selection import select
 from sluice.jobs.keys.work_ids import short_text_of
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.model.submission import Submission
-from sluice.jobs.states import State
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
@@ -39,6 +38,7 @@ from sluice.planner.keyspaces.chunks.chunk_plan import chunk
 from sluice.planner.keyspaces.partitions.partition_keys import meant
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.preview.preview import preview
+from sluice.planner.preview.pushes import with_pushed
 
 #: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
 #: here.
@@ -100,7 +100,8 @@ def _of_keys(
 ) -> PlanDocument:
     if given:
         at = now or datetime.now(UTC)
-        return as_document(preview(context.catalogue, submission, given.look_up, at), {}, now=at)
+        found = preview(context.catalogue, submission, given.look_up, at)
+        return as_document(with_pushed(context.catalogue, submission, found, given.look_up), {}, now=at)
     from sluice.ops.cli.plan_knowledge import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
 
     found, paces_s, at = known_preview(context, submission, now)
@@ -142,12 +143,14 @@ def _of_partitions(
 class PlanRow(NamedTuple):
     job: str
     key: str
-    state: State
+    state: str
     after: str
 
 
 def _page(document: PlanDocument, *, whole: bool) -> Iterator[Block]:
-    jobs = [PlanRow(job.ref, _key(job), job.state, _after(job.gates)) for job in document.jobs]
+    pushed = [] if document.pushed is UNSET else [*document.pushed]
+    every = [*document.jobs, *pushed]
+    jobs = [PlanRow(job.ref, _key(job), _state(job), _after(job.gates)) for job in every]
     rows = excerpt(
         jobs,
         alike=lambda row: (row.job.partition("#")[0], row.state),
@@ -155,7 +158,7 @@ def _page(document: PlanDocument, *, whole: bool) -> Iterator[Block]:
         whole=whole,
     )
     yield Table(("job", "key", "state", "after"), list(rows), prose=True)
-    yield from _pools(document.jobs)
+    yield from _pools(every)
     again = (
         PlanEntry(ref=job.ref, app=job.app, key=job.key, span=job.span, why=job.why)
         for job in document.jobs
@@ -168,10 +171,21 @@ def _page(document: PlanDocument, *, whole: bool) -> Iterator[Block]:
     yield from _told(to_come, "is awaited", "cyan", whole=whole)
     yield from _told(document.satisfied, "need not run", "bright_black", whole=whole)
     yield from _told(document.errors, "cannot run", "red", whole=whole)
-    would = "1 job would run" if len(jobs) == 1 else f"{len(jobs)} jobs would run"
+    held = () if document.held is UNSET else document.held
+    yield from _told(held, "would be pushed", "bright_black", whole=whole)
+    would = _would(len(jobs), len(pushed))
     known = f", about {span(document.estimated_s)} of work" if document.estimated_s is not UNSET else ""
     yield Paragraph(f"{would}{known}.", "bold")
     yield from _critical_path(document, whole=whole)
+
+
+def _would(jobs: int, pushed: int) -> str:
+    would = "1 job would run" if jobs == 1 else f"{jobs} jobs would run"
+    return f"{would}, {pushed} of them pushed" if pushed else would
+
+
+def _state(job: PlannedDocument) -> str:
+    return f"{job.state}, pushed" if job.pushed is True else job.state
 
 
 def _critical_path(document: PlanDocument, *, whole: bool) -> Iterator[Block]:

@@ -1,0 +1,104 @@
+"""The jobs that a preview lists, with pushed children, compared with the jobs that a submission then runs."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import KnownJob
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.states import LIVE, State
+from sluice.ledger.job_graph import known_jobs
+from sluice.planner.preview.critical_path import critical_path
+from sluice.planner.preview.forecast import Forecast
+from sluice.planner.preview.preview import Preview, preview
+from sluice.planner.preview.pushes import with_pushed
+from tests.world import KeptLedger, World
+
+SHOPS = ["g", "o"]
+
+
+class Pipeline(NamedTuple):
+    """Apps, jobs that were run before, and the submission."""
+
+    apps: dict[str, dict[str, Any]]
+    before: list[tuple[str, str]]
+    asked: str
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> Pipeline:
+    """Draw apps of which each may need earlier apps, in one group or in two. Some have one job for each shop."""
+    size = draw(st.integers(1, 7))
+    by_shop = [draw(st.booleans()) for _ in range(size)]
+    apps: dict[str, dict[str, Any]] = {}
+    for place in range(size):
+        app = apps[f"a{place}"] = {"job_id": "{n}_{shop}" if by_shop[place] else "{n}", "bash_cmd": "true"}
+        if by_shop[place]:
+            app["autofill_values"] = {"shop": SHOPS}
+        parents = draw(st.lists(st.integers(0, place - 1), unique=True, max_size=3)) if place else []
+        if not parents:
+            continue
+        whens = [draw(st.sampled_from(["succeeded", "succeeded", "finished", "running"])) for _ in parents]
+        mappings = [
+            {"app_name": [f"a{parent}"], "when": when}
+            | ({"shop": "all"} if by_shop[parent] and not by_shop[place] else {})
+            for parent, when in zip(parents, whens, strict=True)
+        ]
+        cut = draw(st.integers(1, len(mappings)))
+        groups = {"one": mappings[:cut], "two": mappings[cut:]}
+        app["depends_on"] = {name: group for name, group in groups.items() if group}
+    names = st.sampled_from([*apps])
+    return Pipeline(
+        apps=apps,
+        before=draw(st.lists(st.tuples(names, st.sampled_from(["all", "wanted"])), max_size=2)),
+        asked=draw(names),
+    )
+
+
+def run_everything(world: World) -> None:
+    while ready := world.ready():
+        for job in sorted(ready):
+            if world.state(job) is State.READY:
+                world.finish(job)
+
+
+def keys(world: World, app: str) -> list[str]:
+    return [f"7_{shop}" for shop in SHOPS] if world.catalogue[app].autofill else ["7"]
+
+
+def shown(world: World, submission: Submission) -> Preview:
+    def look_up(names: list[JobName]) -> Mapping[JobName, KnownJob]:
+        return world.ledger.transact(lambda tx: known_jobs.find_with_ages(tx, names))
+
+    found = preview(world.catalogue, submission, look_up, world.now)
+    return with_pushed(world.catalogue, submission, found, look_up)
+
+
+@settings(derandomize=True)
+@given(pipelines())
+def test_exactly_the_jobs_of_the_plan_run(ledger_url: str, kept_ledger: KeptLedger, drawn: Pipeline) -> None:
+    with World(ledger_url, kept_ledger) as world:
+        world.define(drawn.apps)
+        for app, push in drawn.before:
+            world.submit(app, None, keys=keys(world, app), push=push)
+            run_everything(world)
+        found = shown(world, Submission(app=drawn.asked, keys=tuple(keys(world, drawn.asked))))
+        before = dict(world.states())
+        claims = {name: known_claims(world, name) for name in world.states()}
+        world.submit(drawn.asked, None, keys=keys(world, drawn.asked))
+        run_everything(world)
+        ran = {name for name in world.states() if known_claims(world, name) > claims.get(name, 0)}
+        new = {str(job.name) for job in found.jobs if found.outlook[job.name].fate is Forecast.NEW}
+        assert new == ran, f"{drawn} {world.states()} {before}"
+        waiting = {name for name, state in world.states().items() if state in LIVE - {State.EXPECTED}}
+        assert {str(name) for name, _ in found.held} <= waiting
+        assert {*map(str, found.pushed)} <= new
+        path = critical_path(found, None)
+        assert {*map(str, path.jobs)} <= ran
+
+
+def known_claims(world: World, job: str) -> int:
+    return int(world.field(job, "claim"))
