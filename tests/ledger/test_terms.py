@@ -9,7 +9,16 @@ WRITTEN_BY_VERBS = {
     *("round", "claim", "fails", "timeouts", "losses", "consecutive_fails", "attempt_timeout_at"),
     *("effective_deadline", "paused", "waiting_for_slot", "archived_at", "pruned_at", "unbounded"),
     *("handle", "next_poll_at", "poll_interval_s", "failed_polls", "external_status"),
-    *("event", "flight", "saga_open", "saga_first_claim", "abort_reason", "undoes", "undoes_claim", "expansion"),
+    *(
+        "event",
+        "flight",
+        "saga_open",
+        "saga_first_claim",
+        "abort_reason",
+        "undoes",
+        "undoes_claim",
+        "expansion",
+    ),
 }
 #: Columns that are sent for each job and not with the terms that many jobs share.
 OF_EACH_JOB = {"work_ids", "bisected_from"}
