@@ -328,7 +328,7 @@ TABLES = (
         "rate_limit",
         "rate_start",
     ),
-    *("shared_kwargs", "plan_attempt"),
+    *("shared_kwargs", "plan_attempt", "delivery", "notification", "receiver"),
 )
 #: Ids begin again, so the counting of transitions must begin again too.
 _COUNT_ANEW = (

@@ -18,6 +18,7 @@ from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plan_attempts, submissions
 from sluice.ledger.limits import pools, rate_limits
+from sluice.ledger.notifications import lateness
 from sluice.ledger.reads import fleet
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.ledger.recovery.groomer_steps import Chore
@@ -70,6 +71,7 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.POLL: _poll,
         Chore.SETTLE: _settle,
         Chore.FORGET_ATTEMPTS: _forget_attempts,
+        Chore.MARK_LATE: _mark_late,
     }
 
 
@@ -180,6 +182,11 @@ def _poll(tx: Tx) -> Sequence[Message]:
 
 def _settle(tx: Tx) -> Sequence[Message]:
     _count(tx, Chore.SETTLE, submissions.settle_missed(tx, LIMIT))
+    return []
+
+
+def _mark_late(tx: Tx) -> Sequence[Message]:
+    lateness.mark_late(tx, LIMIT)
     return []
 
 

@@ -38,6 +38,13 @@ class LineageServer(Struct, frozen=True):
     tables: str
 
 
+class NotifySettings(Struct, frozen=True):
+    """Hosts outside of the public internet that may receive events, and the address of the console for their links."""
+
+    hosts: tuple[str, ...] = ()
+    console_url: str | None = None
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a process.
 
@@ -79,6 +86,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     console_view_token: str | None = None
     programs: Path | None = None
     program_rules: Rules = Rules()
+    notify: NotifySettings = NotifySettings()
     fence: Fence = Fence()
     failpoint: CrashOrder | None = None
 
@@ -100,8 +108,7 @@ def read_settings(
 def settings_of(
     found: FoundSettings, *, folder: Path, apps: tuple[str, ...] = (), traceparent: str | None = None
 ) -> Settings:
-    """Return the settings from the texts found. Every setting that exists is taken, so ``sources.asked`` is complete
-    afterwards."""
+    """Return the settings from the texts found. All are taken, so that ``sources.asked`` is complete."""
     defaults, take = Settings(), found.take
     apps = apps or take("APPS", _sources, (), "apps.json,acme.pipelines")
     return Settings(
@@ -134,6 +141,7 @@ def settings_of(
         console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
+        notify=_notify(found),
         fence=_fence(found, folder, apps),
         failpoint=take("FAILPOINT", read_crash, None, "claim.committed@3"),
     )
@@ -194,6 +202,13 @@ def _rules(found: FoundSettings, usual: Rules) -> Rules:
             "PROGRAM_UNPACKED_SIZE", parse_size_bytes, usual.unpacked_bytes_max, "2GiB"
         ),
         dir_bytes_max=found.take("PROGRAMS_DIR_SIZE", parse_size_bytes, usual.dir_bytes_max, "10GiB"),
+    )
+
+
+def _notify(found: FoundSettings) -> NotifySettings:
+    return NotifySettings(
+        hosts=found.take("NOTIFY_HOSTS", _sources, (), "alerts.internal,127.0.0.1"),
+        console_url=found.take("CONSOLE_URL", _http_url, None, "https://sluice.example.org"),
     )
 
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from threading import Timer
+from threading import Event, Timer
 from time import monotonic
 from uuid import UUID, uuid4
 
@@ -16,6 +16,8 @@ from sluice.actors.executor.coroutine_loop import COROUTINES_MAX
 from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.groomer.retention import Retention
+from sluice.actors.notifier.notifier import Notifier
+from sluice.actors.notifier.senders import Sender
 from sluice.actors.planner.handlers import admit_one, plan_and_claim
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
@@ -90,9 +92,9 @@ class Process:
         self._running = self._runs(worker)
         self._watching = ExternalWorkPoller(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = self._lives(worker, queues, threads)
-        self._ticker = (
-            Ticker(ledger, worker, self._send, period_s=settings.tick_s) if SCHEDULER in served else None
-        )
+        leads = SCHEDULER in served
+        self._ticker = Ticker(ledger, worker, self._send, period_s=settings.tick_s) if leads else None
+        self._notifier = self._notifies() if leads else None
         self._service = self._serve(served, threads)
         self._reloader = DefinitionReloader(
             definitions, self._service.also_serve if follows_apps(queues) else None
@@ -129,6 +131,8 @@ class Process:
         )
         if self._ticker:
             self._ticker.end()
+        if self._notifier:
+            self._notifier.end()
         self._holdings.drain()
         self._running.drain()
         self._leaves_at = monotonic() + self._settings.grace_s
@@ -161,6 +165,8 @@ class Process:
         self._attempts.start()
         if self._ticker:
             self._ticker.start()
+        if self._notifier:
+            self._notifier.start()
 
     def _watched(self, settings: Settings) -> RunObservers:
         looking_on = observers(settings, lambda name: self._catalogue().get(name))
@@ -178,6 +184,11 @@ class Process:
             observers=self._observers,
             log_failures=self._settings.log_failures,
         )
+
+    def _notifies(self) -> Notifier:
+        ended, notify = Event(), self._settings.notify
+        send = Sender(hosts=notify.hosts, console_url=notify.console_url, stop=ended)
+        return Notifier(self._ledger, send, ended, period_s=self._settings.tick_s)
 
     def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Heartbeat:
         return Heartbeat(

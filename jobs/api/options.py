@@ -66,6 +66,14 @@ class RateLimitOptions(TypedDict, total=False):
     burst: int
 
 
+class NotifyOptions(TypedDict, total=False):
+    """Rule that notifies a receiver of events."""
+
+    on: Sequence[Literal["failed", "late", "recovered", "succeeded", "upstream_failed"]]
+    webhook: str
+    format: Literal["json", "slack"]
+
+
 class LimitOptions(TypedDict, total=False):
     """Resource limits of processes."""
 
@@ -88,6 +96,10 @@ class PolicyOptions(TypedDict, total=False):
     ]
     end_before: Annotated[
         Moment, About("A job that has not finished by this time expires.", "none", '"2026-11-20T06:00:00Z"')
+    ]
+    due_within: Annotated[
+        Duration,
+        About("Time after the due time at which an unfinished job is late. It continues.", "none", '"4h"'),
     ]
     random_start_offset: Annotated[
         Duration | bool, About("Longest random delay of the first start.", "0", '"5m"')
@@ -220,6 +232,14 @@ class TemplateOptions(PolicyOptions, NoteOptions, total=False):
     rate_limit: Annotated[
         str | RateLimitOptions,
         About("Number of starts of the app's jobs in a period, over all workers.", "none", '"5/s"'),
+    ]
+    notify: Annotated[
+        Sequence[NotifyOptions],
+        About(
+            "Receivers of the events of the app's jobs.",
+            "[]",
+            '[{"on": ["failed"], "webhook": "${ALERT_URL}"}]',
+        ),
     ]
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.jobs.model.names import JobName
+from sluice.jobs.notifications.rules import NotifyRule
 from sluice.jobs.policy.concurrency import Concurrency
 from sluice.jobs.policy.resource_limits import Allowance
 from sluice.jobs.policy.retried_errors import RetriedErrors
@@ -28,11 +29,13 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     ``max_*`` are the numbers of fails, timeouts and lost leases that a job survives. ``start_after`` and
     ``end_before`` are instants: no job starts before the first, and a job that has not finished by the second
-    expires. ``start_after`` may also be a delay, counted from planning. ``random_start_offset_s`` is the longest random
+    expires. ``due_within_s`` seconds after its due time a job is late, and continues.
+
+    ``start_after`` may also be a delay, counted from planning. ``random_start_offset_s`` is the longest random
     delay of a start, counted from ``start_after`` or from planning. ``retry_on`` and ``never_retry`` are dotted names
     of classes of errors (``RetriedErrors``). With ``keep_output``, an output that the ledger would shorten is also
     stored whole as a blob. ``submitters_may_set`` lists further options that submissions may set, beyond those open to
-    every submission.
+    every submission. ``notify`` are the rules of the definition; a submission cannot replace them.
     """
 
     max_fails: int = 0
@@ -41,6 +44,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     start_after: datetime | timedelta | None = None
     end_before: datetime | None = None
+    due_within_s: float | None = None
     random_start_offset_s: float = 0.0
     retry: RetryRule = RetryRule()
     retry_on: tuple[str, ...] = ()
@@ -58,6 +62,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     keep_output: bool = False
     debug: Debug = Debug()
     submitters_may_set: tuple[str, ...] = ()
+    notify: tuple[NotifyRule, ...] = ()
 
     @property
     def retried_errors(self) -> RetriedErrors:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypedDict, Unpack
 
 from sluice.jobs.states import DISPATCHED, TERMINAL, By, State, Verb, sql_list
+from sluice.ledger.database.job_events import alerts, notified
 
 #: The database's clock. Simulations and tests pass an instant instead.
 NOW = "coalesce(%(now)s::timestamptz, clock_timestamp())"
@@ -77,7 +78,7 @@ def move(verb: Verb, by: By, **clauses: Unpack[Clauses]) -> str:
 
     ``held`` locks the jobs in id order to avoid deadlocks, and reads each row again after the wait. The UPDATE repeats
     the guard; its result is ``moved``, with the former state as ``source`` and the former claim as ``its_claim``. The
-    history row is written with it.
+    history row is written with it, and so are the events that a rule of the job sends (``job_events``).
     """
     _check(verb, by)
     return f"""
@@ -115,21 +116,24 @@ def _moved(verb: Verb, target: State, history: str, clauses: Clauses, *, only: s
     """Return the common table expressions of a move. ``only`` is a further condition for jobs that are held."""
     forgets = "handle = NULL, next_poll_at = NULL, failed_polls = 0"
     work = forgets if clauses.get("forgets_work") else _work(verb)
-    parts = [f"state = '{target}'", f"changed_at = {NOW}", _leaving(verb), work, clauses.get("sets", "")]
-    also = clauses.get("also", "")
+    parts = [
+        *(f"state = '{target}'", f"changed_at = {NOW}", _leaving(verb), work),
+        *(alerts(target), clauses.get("sets", "")),
+    ]
+    also = "".join(f", {each}" for each in (notified(target), clauses.get("also")) if each)
     return f"""WITH held AS MATERIALIZED (
-        SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, given.*
+        SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, job.alerts AS its_alerts, given.*
         FROM job JOIN {clauses.get("given", IDS)} USING (id)
         WHERE {guard(verb)} AND ({clauses.get("condition", "true")}) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
         WHERE job.id = given.id AND {guard(verb)}{only}
-        RETURNING job.*, given.source, given.its_claim
+        RETURNING job.*, given.source, given.its_claim, given.its_alerts
     ), logged AS (
         INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
         {history}
-    ){f", {also}" if also else ""}"""
+    ){also}"""
 
 
 def _returned(verb: Verb, clauses: Clauses) -> str:

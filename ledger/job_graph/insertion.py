@@ -186,7 +186,8 @@ _WANT_EXPECTED = move(
 # A job that begins again was rerun by this transaction, so its row is held.
 _RENEWED = {term.column: renewed for term in TERMS if (renewed := _renewed(term))}
 _RENEW = f"""
-UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _RENEWED.items())}
+UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _RENEWED.items())},
+    notify = NULL, late_at = NULL, late = false
 FROM {_GIVEN}
 WHERE job.id = given.id
 """
@@ -252,7 +253,8 @@ def wake(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> set[
 
 
 def renew(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Give these rerun jobs the terms of this plan, except for options that only an earlier submission has set."""
+    """Give these rerun jobs the terms of this plan, except for options that only an earlier submission has set. Their
+    rules of notification are set after this (``notifications.subscriptions``)."""
     if jobs:
         tx.write(_RENEW, jobs=[ids[job.name] for job in jobs], **_terms(tx, jobs))
 

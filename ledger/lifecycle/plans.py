@@ -29,6 +29,9 @@ from sluice.ledger.job_graph.dependencies import Propagated
 from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream, made_ready, make_ready
 from sluice.ledger.lifecycle import bisection
 from sluice.ledger.limits import pauses
+from sluice.ledger.limits.pauses import SubmissionMarks
+from sluice.ledger.notifications import subscriptions
+from sluice.ledger.notifications.subscriptions import SubscribedJob
 
 # Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
 _HOLD_WRITTEN = f"""
@@ -55,12 +58,12 @@ class _Entered(Struct, frozen=True):
 
     ``older`` are the jobs that had a row before, ``fresh`` the jobs that get their needs now: they are new, or were
     only expected. Of the older jobs, ``requested_again`` have needs, ``split`` have halves, and ``held_back`` are
-    paused. ``begun`` jobs are ready already. ``reruns`` have the jobs that they still concern. ``paused`` are paused
-    submissions. ``adds_jobs``: one of the older jobs has added jobs.
+    paused. ``begun`` jobs are ready already. ``reruns`` have the jobs that they still concern. ``marks`` are those of
+    the submissions. ``adds_jobs``: one of the older jobs has added jobs.
     """
 
     plan: JobPlan
-    paused: set[int]
+    marks: SubmissionMarks
     ids: Mapping[JobName, int]
     older: Mapping[JobName, int]
     begun: list[int]
@@ -90,6 +93,7 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
     entered = _enter(tx, plan)
     halves, replanned = _connect(tx, entered)
     rerun_jobs = _rerun(tx, entered)
+    _subscribe(tx, entered)
     rejoined = _rejoin(tx, entered)
     touched = sorted({*replanned, *rerun_jobs})
     _lend(tx, entered, touched)
@@ -102,9 +106,9 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
 
 def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
-    paused = pauses.lock_pauses(tx, {number for number, _, _ in plan.requests})
-    made, begun = insertion.insert(tx, plan.jobs, begin=not paused)
-    held = _hold(tx, plan, made)
+    marks = pauses.lock_pauses(tx, {number for number, _, _ in plan.requests})
+    made, begun = insertion.insert(tx, plan.jobs, begin=not marks.paused)
+    held = _hold(tx, plan, made, is_notifying=bool(marks.notifying))
     older = held.ids
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
@@ -114,7 +118,7 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     is_fresh = {job.name: job.name in made or ids[job.name] in woken for job in wanted}
     return _Entered(
         plan=plan,
-        paused=paused,
+        marks=marks,
         ids=ids,
         older=older,
         begun=begun,
@@ -170,7 +174,7 @@ def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]
     """Pause or resume these jobs, and the older ones that a pause concerns, as their submissions are. Return the ready
     ones."""
     wanted_in_vain = [
-        entered.ids[name] for number, name, _ in entered.plan.requests if number in entered.paused
+        entered.ids[name] for number, name, _ in entered.plan.requests if number in entered.marks.paused
     ]
     return pauses.apply(tx, sorted({*entered.held_back, *jobs, *wanted_in_vain}))
 
@@ -211,14 +215,15 @@ class _Held(NamedTuple):
     expanding: list[int]
 
 
-def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName]) -> _Held:
+def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], *, is_notifying: bool) -> _Held:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does."""
     existing = known_jobs.find(tx, [job.name for job in plan.jobs if job.name not in made])
     ids = {name: known.id for name, known in existing.items()}
     if not ids:
         return _held({}, [])
     written = [*plan.held, *(name for rerun in plan.reruns for name in rerun.names)]
-    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=[ids[name] for name in written if name in ids])
+    again = [*ids.values()] if is_notifying else [ids[name] for name in written if name in ids]
+    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
     held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
     # Nothing requested the jobs that they add, and now something may.
     dependencies.add_to_outbox(tx, held.expanding)
@@ -282,8 +287,20 @@ def _rerun(tx: Tx, entered: _Entered) -> list[int]:
         demand.request(tx, [(again.submission, job, RequestReason.PUSHED) for job in rerun_jobs.jobs])
         begun, touched = begun + rerun_jobs.jobs, touched + rerun_jobs.touched
     restarted = set(begun)
-    insertion.renew(tx, [job for job in jobs if ids[job.name] in restarted], ids)
+    renewed = [job for job in jobs if ids[job.name] in restarted]
+    insertion.renew(tx, renewed, ids)
+    subscriptions.subscribe(tx, [SubscribedJob(ids[job.name], job.policy) for job in renewed], again=True)
     return touched
+
+
+def _subscribe(tx: Tx, entered: _Entered) -> None:
+    """Set the rules of the fresh jobs that notify receivers, and add the events of the submissions' own rules."""
+    ids, notifying = entered.ids, entered.marks.notifying
+    subscriptions.subscribe(
+        tx, [SubscribedJob(ids[job.name], job.policy) for job in entered.fresh], again=False
+    )
+    requested = {ids[name] for number, name, _ in entered.plan.requests if number in notifying}
+    subscriptions.add_events(tx, notifying, requested)
 
 
 def _as_asked(ready: list[ReadyJob], plan: JobPlan, ids: Mapping[JobName, int]) -> list[ReadyJob]:

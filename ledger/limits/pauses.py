@@ -43,7 +43,10 @@ _SLOTS = f"""
 """
 _HOLD_STILL = f"SELECT pg_advisory_xact_lock_shared({_STILL}, slot) FROM {_SLOTS}"
 _HOLD_ALONE = f"SELECT pg_advisory_xact_lock({_STILL}, slot) FROM {_SLOTS}"
-_PAUSED = "SELECT number FROM submission WHERE number = ANY(%(numbers)s) AND paused_at IS NOT NULL"
+_MARKED = """
+SELECT number, paused_at IS NOT NULL, notify IS NOT NULL FROM submission
+WHERE number = ANY(%(numbers)s) AND (paused_at IS NOT NULL OR notify IS NOT NULL)
+"""
 _WANTERS = """
 SELECT DISTINCT submission.number FROM submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission_job.job = ANY(%(jobs)s)
@@ -136,12 +139,23 @@ def resume(tx: Tx, id: str) -> ResumedSubmission | None:
     return ResumedSubmission(let_go, ready, is_planned=True)
 
 
-def lock_pauses(tx: Tx, numbers: Collection[int]) -> set[int]:
-    """Keep these submissions from being paused or resumed until the transaction ends. Return the paused ones."""
+class SubmissionMarks(NamedTuple):
+    """Submissions that are ``paused``, and submissions with rules that notify receivers of their jobs' events."""
+
+    paused: set[int]
+    notifying: set[int]
+
+
+def lock_pauses(tx: Tx, numbers: Collection[int]) -> SubmissionMarks:
+    """Keep these submissions from being paused or resumed until the transaction ends. Return their marks."""
     if not numbers:
-        return set()
+        return SubmissionMarks(set(), set())
     tx.rows(_HOLD_STILL, numbers=sorted(numbers))
-    return set(tx.column(_PAUSED, numbers=sorted(numbers)))
+    marked = tx.rows(_MARKED, numbers=sorted(numbers))
+    return SubmissionMarks(
+        {number for number, paused, _ in marked if paused},
+        {number for number, _, notifying in marked if notifying},
+    )
 
 
 def lock_pauses_of_requesters(tx: Tx, jobs: list[int]) -> None:

@@ -23,6 +23,7 @@ from sluice.ledger.lifecycle.rounds import interrupt
 from sluice.ledger.lifecycle.submissions import UNWATCHED
 from sluice.ledger.limits import breakers
 from sluice.ledger.limits.pools import FREE
+from sluice.ledger.notifications.lateness import LATE_JOBS
 from sluice.ledger.sagas.abortion import abort
 from sluice.ledger.sagas.events import KEPT_EARLY
 from sluice.ledger.sagas.journals import CRASHES
@@ -182,6 +183,7 @@ class Chore(StrEnum):
     UPDATE_RATE_LIMITS = "update_rate_limits"
     SETTLE = "settle"
     FORGET_ATTEMPTS = "forget_attempts"
+    MARK_LATE = "mark_late"
 
 
 _SIGNS = {
@@ -201,6 +203,7 @@ _SIGNS = {
     Chore.POLL: f"SELECT 1 FROM job WHERE next_poll_at <= {NOW}",
     Chore.SETTLE: UNWATCHED,
     Chore.FORGET_ATTEMPTS: SETTLED,
+    Chore.MARK_LATE: LATE_JOBS,
 }
 _HAS_RATE_LIMITS = "SELECT 1 FROM rate_limit"
 _IS_DUE = (

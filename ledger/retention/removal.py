@@ -1,10 +1,10 @@
 """Pruning: remove the history of jobs that ended long ago. Their outcome stays.
 
-Removed are a job's transitions, its rounds with their output and result, its journals, and the events and meters of its
-flights. What stays is its row (app, key, state, claim, terms), its needs and gates, the submissions that requested it,
-its partitions and its freshness. Plans, reruns and compensations depend on these alone, and are not changed by it. The
-claim, which may be in use elsewhere as the fencing number, continues to grow. ``pruned_at`` is the time up to which
-history was removed.
+Removed are a job's transitions, its rounds with their output and result, its journals, the events and meters of its
+flights, and its notifications with their deliveries. What stays is its row (app, key, state, claim, terms), its needs
+and gates, the submissions that requested it, its partitions and its freshness. Plans, reruns and compensations depend
+on these alone, and are not changed by it. The claim, which may be in use elsewhere as the fencing number, continues to
+grow. ``pruned_at`` is the time up to which history was removed.
 
 Spared, however old:
 
@@ -90,6 +90,7 @@ _TABLES = {
     "steps": "saga_journal",
     "events": "saga_signal",
     "meters": "saga_progress",
+    "notifications": "notification",
 }
 _REMOVE = {
     field: f"DELETE FROM {table} WHERE job = ANY(%(jobs)s)"
@@ -173,6 +174,7 @@ class Removed(Struct, frozen=True, kw_only=True):
     workers: int = 0
     acts: int = 0
     kwargs: int = 0
+    notifications: int = 0
 
     def __add__(self, other: "Removed") -> "Removed":
         names = self.__struct_fields__
@@ -201,7 +203,7 @@ def preview(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int
     found = _prunable(tx, keep_s, jobs)
     if not found:
         return RemovalStep(Removed(), place)
-    transitions, rounds, steps, events, meters, blobs = tx.rows(_COUNT, jobs=found)[0]
+    transitions, rounds, steps, events, meters, notifications, blobs = tx.rows(_COUNT, jobs=found)[0]
     removed = Removed(
         jobs=len(found),
         transitions=transitions,
@@ -209,6 +211,7 @@ def preview(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int
         steps=steps,
         events=events,
         meters=meters,
+        notifications=notifications,
         blobs=blobs,
     )
     return RemovalStep(removed, place)

@@ -32,7 +32,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import DISPATCHED, RERUNNABLE, SAGA_OPEN, TERMINAL, VERBS, State, sql_list
@@ -77,6 +77,9 @@ submission = Table(
     _moment("ended_at"),
     Column("message", Text, comment="id of the message that submitted it, if any"),
     _flag("awaited", "a client waits for its end, which is notified"),
+    Column(
+        "notify", JSONB, comment="rules that notify receivers of its jobs' events; null if there are none"
+    ),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
     Index(
         "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")
@@ -178,6 +181,11 @@ job = Table(
     Column("abort_reason", Text, comment="reason for undoing a flight in which nothing has failed"),
     Column("undoes", BigInteger, comment="compensation: job whose effect this job undoes"),
     Column("undoes_claim", BigInteger, comment="compensation: claim under which that job succeeded"),
+    Column("notify", JSONB, comment="rules of its definition that notify receivers; null if it has none"),
+    Column("notify_on", ARRAY(Text), comment="events that any rule may send; null if there are none"),
+    Column("alerts", ARRAY(Text), comment="events from which the job has not recovered yet"),
+    _moment("late_at", comment="time from which it is late; null if it has no due_within"),
+    _flag("late", "its lateness was noticed"),
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     _moment("pruned_at", comment="history before this time was removed"),
@@ -253,6 +261,11 @@ job = Table(
         postgresql_where=text(
             f"rate_bucket IS NOT NULL AND NOT saga_open AND (waiting_for_slot OR state = '{State.READY}')"
         ),
+    ),
+    Index(
+        "job_late_at",
+        "late_at",
+        postgresql_where=text(f"late_at IS NOT NULL AND NOT late AND state NOT IN ({_ENDED})"),
     ),
     Index("job_next_poll", "next_poll_at", postgresql_where=text("next_poll_at IS NOT NULL")),
     Index(

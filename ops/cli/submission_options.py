@@ -155,6 +155,7 @@ _POLICY: dict[str, tuple[Callable[[str], object], str, str]] = {
     "timeout": (str, "DURATION", "maximum duration of a round"),
     "start_after": (start_option, "T", "start no job before this time, or this long after planning: 30s"),
     "end_before": (moment_option, "T", "expire jobs that have not ended by this time"),
+    "due_within": (str, "DURATION", "notify receivers if a job has not ended within this time: 4h"),
     "random_start_offset": (str, "DURATION", "delay each start by a random time, at most this long"),
     "priority": (int, "N", "run jobs with a higher number first"),
     "concurrency": (int, "N", "maximum number of jobs of the app that run at once"),

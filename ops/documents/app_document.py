@@ -169,7 +169,9 @@ def policy_document(policy: Policy) -> dict[str, object]:
     """Return the policy as a document. Environment variables have no values here, because a value may be a secret."""
     limits = {word: value for word, value in asdict(policy.limits).items() if value is not None}
     debug = {word: value for word, value in asdict(policy.debug).items() if value}
-    return {**asdict(policy), "env": dict.fromkeys(policy.env, "…"), "limits": limits, "debug": debug}
+    notify = [{"on": list(rule.on), "to": rule.to.label} for rule in policy.notify]
+    shown = {"env": dict.fromkeys(policy.env, "…"), "limits": limits, "debug": debug, "notify": notify}
+    return {**asdict(policy), **shown}
 
 
 def runs_of(app: App) -> str | None:

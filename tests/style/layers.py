@@ -20,7 +20,7 @@ LAYERS_OF_LEDGER = (
     ("database", "embedded"),
     ("stats",),
     ("job_graph", "schema"),
-    ("keyspaces", "limits"),
+    ("keyspaces", "limits", "notifications"),
     ("sagas",),
     ("lifecycle",),
     ("installation", "managed_tasks", "recovery", "retention", "schedules"),

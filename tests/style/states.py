@@ -1,6 +1,6 @@
 """A job's states are spelled in ``jobs/states.py`` and nowhere else in the rooms.
 
-Some names of states have other uses too: conditions of dependencies, answers of steps, states of submissions,
+Some names of states have other uses too: events, conditions of dependencies, answers of steps, states of submissions,
 names of messages. Such a word is an offence only next to something called state: in a comparison, as an argument
 or field of that name, in SQL. A word that is only the name of a state is an offence anywhere, except in another
 enumeration that declares it. Docstrings are exempt.
@@ -14,6 +14,7 @@ from typing import get_args
 from sluice.broker.messages import MESSAGES
 from sluice.jobs.model.dependency import When
 from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.notifications.rules import JobEvent
 from sluice.jobs.sagas.debug import Injected
 from sluice.jobs.states import State
 from tests.style.sources import Offence, Source, in_rooms
@@ -24,6 +25,7 @@ _ELSEWHERE = {
     *get_args(When),
     *get_args(Injected),
     *map(str, SubmissionState),
+    *map(str, JobEvent),
     *(message.actor for message in MESSAGES),
 }
 _UNMISTAKABLE = _STATES - _ELSEWHERE

@@ -26,6 +26,7 @@ TASKS = {
     "pools",
     "pruning",
     "breaker",
+    "notification",
     "pause",
     "priority inheritance",
 }

@@ -11,6 +11,7 @@ from sluice.jobs.catalogue.fields.compensation_option import read_compensate
 from sluice.jobs.catalogue.fields.dependency_grammar import read_groups
 from sluice.jobs.catalogue.fields.draft import Draft, UnreadApp
 from sluice.jobs.catalogue.fields.literals import read_autofill, read_kinds, read_values
+from sluice.jobs.catalogue.fields.notify_option import read_notify
 from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS, read_partitioning, read_readings
 from sluice.jobs.catalogue.fields.policy_options import (
     NOTES,
@@ -33,7 +34,7 @@ from sluice.jobs.policy.policy import Policy
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
 WORDS = (
     *(*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS),
-    *("compensate", "breaker", "retry_budget", "rate_limit", *POLICY_WORDS, *NOTES),
+    *("compensate", "breaker", "retry_budget", "rate_limit", "notify", *POLICY_WORDS, *NOTES),
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -50,7 +51,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     words = with_signature(_options(entry, at), entry, default_job_id, delimiter, at)
     chunking = read_chunking(words, entry, at)
     partitioning = read_partitioning(words, entry.name, at)
-    policy = default_policy(words, entry).overridden(read_policy(words, at.add))
+    policy = _policy(words, entry, at)
     _check_on_failure(policy, chunking, at)
     rate_limit = read_rate_limit(words, at)
     template = any_key(delimiter) if chunking or partitioning else None
@@ -82,6 +83,11 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         partitioning=partitioning,
         readings=read_readings(words, partitioning.calendar, at) if partitioning else (),
     )
+
+
+def _policy(words: Mapping[str, object], entry: UnreadApp, at: At) -> Policy:
+    fields = read_policy(words, at.add) | {"notify": read_notify(words, at)}
+    return default_policy(words, entry).overridden(fields)
 
 
 def _check_on_failure(policy: Policy, chunking: Chunking | None, at: At) -> None:

@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 from sluice.jobs.catalogue.errors import At, Words, nearest, one_of, read_fields, read_mapping, truth, unknown
 from sluice.jobs.catalogue.fields.draft import Draft
+from sluice.jobs.catalogue.fields.notify_option import read_due_within_s
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.pool import say_unknown, unknown_names
 from sluice.jobs.model.request_limits import large_policy
@@ -510,6 +511,7 @@ POLICY_WORDS: Words = {
     "timeout": ("timeout_s", _timeout_s),
     "start_after": ("start_after", _start),
     "end_before": ("end_before", _instant),
+    "due_within": ("due_within_s", read_due_within_s),
     "random_start_offset": ("random_start_offset_s", _offset_s),
     "retry": ("retry", _retry),
     "retry_on": ("retry_on", _error_classes),
@@ -532,9 +534,9 @@ POLICY_WORDS: Words = {
 #: Options with any content. They are for people and their tools, and have no effect in Sluice.
 NOTES = ("owner", "description", "tags", "resources")
 #: Options that set the number of tries, durations and times. They do not change the effect of an app.
-METADATA_WORDS = frozenset({*POLICY_WORDS, *NOTES, "breaker", "retry_budget", "rate_limit"}).difference(
-    ("fail_on", "env", "env_from_os", "cwd")
-)
+METADATA_WORDS = frozenset(
+    {*POLICY_WORDS, *NOTES, "breaker", "retry_budget", "rate_limit", "notify"}
+).difference(("fail_on", "env", "env_from_os", "cwd"))
 
 
 #: Longest lag in seconds: a thousand years, more than the age of any result. Python has no dates much further back.

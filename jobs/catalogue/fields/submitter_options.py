@@ -12,7 +12,16 @@ from sluice.jobs.policy.policy import Policy
 #: author opens it.
 OPEN = frozenset(
     (
-        *("priority", "max_fails", "max_timeouts", "timeout", "start_after", "end_before", "retry"),
+        *(
+            "priority",
+            "max_fails",
+            "max_timeouts",
+            "timeout",
+            "start_after",
+            "end_before",
+            "due_within",
+            "retry",
+        ),
         *(
             "max_losses",
             "random_start_offset",

@@ -8,6 +8,9 @@ from typing import TypeAlias
 from sluice.jobs.programs.errors import Away, Unfit, reason_of
 from sluice.jobs.programs.fetch.download import Patience
 
+#: Setting that allows hosts from which programs are fetched.
+PROGRAM_HOSTS = "SLUICE_PROGRAM_HOSTS"
+
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -31,15 +34,16 @@ def is_named(host: str, hosts: tuple[str, ...]) -> bool:
     return "*" in named or host.strip("[]").rstrip(".").lower() in named
 
 
-def check_address(host: str, text: str, hosts: tuple[str, ...]) -> None:
-    """Check that an address is on the public internet, or that the settings name the host. Otherwise Unfit.
+def check_address(host: str, text: str, hosts: tuple[str, ...], setting: str = PROGRAM_HOSTS) -> None:
+    """Check that an address is on the public internet, or that the ``setting`` with these hosts names the host.
+    Otherwise Unfit.
 
     The message does not contain the address: a submitter could use it to find out inner addresses of any name.
     """
     if not is_named(host, hosts) and not is_public(text):
         raise Unfit(
             f"the address of the host {host} is not an address of the public internet; "
-            "to allow the host, add it to SLUICE_PROGRAM_HOSTS"
+            f"to allow the host, add it to {setting}"
         )
 
 
@@ -69,7 +73,9 @@ def _faces(address: Address) -> list[Address]:
     return found if address.ipv4_mapped is not None or address in _NAT64 else [address, *found]
 
 
-def addresses_of(host: str, port: int, hosts: tuple[str, ...], patience: Patience) -> list[tuple[int, str]]:
+def addresses_of(
+    host: str, port: int, hosts: tuple[str, ...], patience: Patience, setting: str = PROGRAM_HOSTS
+) -> list[tuple[int, str]]:
     """Return the family and address of each address of the host. Unfit if any of them is not allowed.
 
     The system's resolver has no timeout and cannot be interrupted, so a separate thread waits for it.
@@ -93,5 +99,5 @@ def addresses_of(host: str, port: int, hosts: tuple[str, ...], patience: Patienc
         why = reason_of(failed[0]) if isinstance(failed[0], OSError) else "it is no valid host name"
         raise Away(f"the host {host} cannot be resolved: {why}")
     for _, text in found:
-        check_address(host, text, hosts)
+        check_address(host, text, hosts, setting)
     return list(dict.fromkeys(found))

@@ -12,17 +12,17 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from sluice.jobs.programs.errors import Away, Unfit, one_line, reason_of
-from sluice.jobs.programs.fetch.allowed_hosts import addresses_of, check_address
+from sluice.jobs.programs.fetch.allowed_hosts import PROGRAM_HOSTS, addresses_of, check_address
 from sluice.jobs.programs.fetch.download import DownloadFile, Patience
 from sluice.jobs.programs.program_cache import Fetched, SourceMark
 from sluice.jobs.programs.source import Rules, Source
@@ -85,21 +85,41 @@ def fetch_from_web(
     raise Unfit(f"it is redirected more than {REDIRECTS_MAX} times")
 
 
-@contextmanager
+class WebRequest(NamedTuple):
+    """Request to a web server. ``hosts`` are the hosts that may have any address, from this ``setting``."""
+
+    url: SplitResult
+    headers: Mapping[str, str]
+    hosts: tuple[str, ...]
+    setting: str = PROGRAM_HOSTS
+    method: str = "GET"
+    body: bytes | None = None
+
+
 def _answer(
     hop: _Hop, known: SourceMark | None, rules: Rules, patience: Patience
-) -> Iterator[http.client.HTTPResponse]:
-    url = hop.url
+) -> AbstractContextManager[http.client.HTTPResponse]:
+    return exchange(WebRequest(hop.url, _headers(hop, known), rules.hosts), patience)
+
+
+@contextmanager
+def exchange(request: WebRequest, patience: Patience) -> Iterator[http.client.HTTPResponse]:
+    """Send the request, and yield the answer. Redirects are not followed.
+
+    Away if the server cannot be reached. Unfit if it must not be reached or cannot be trusted.
+    """
+    url = request.url
     host = (url.hostname or "").rstrip(".").encode("idna").decode()
     port = url.port or (443 if url.scheme == "https" else 80)
     connection = http.client.HTTPConnection(host, port)
-    wire = connect(host, port, rules.hosts, patience)
+    wire = connect(host, port, request.hosts, patience, request.setting)
     try:
         if url.scheme == "https":
             wire.encrypt(host, ssl.create_default_context())
         connection.sock = wire  # A wire has all methods that it calls on a socket.
         target = quote(url.path or "/", safe="/%:@!$&'()*+,;=~-._") + (f"?{_query(url)}" if url.query else "")
-        connection.request("GET", target, headers=_headers(hop, known, host, port))
+        headers = {**_common_headers(url, host, port), **request.headers}
+        connection.request(request.method, target, request.body, headers)
         yield connection.getresponse()
     except ssl.SSLCertVerificationError as error:
         raise Unfit(f"the host {host} cannot be trusted: {one_line(error.verify_message)}") from None
@@ -112,16 +132,20 @@ def _answer(
         wire.cut()
 
 
-def _headers(hop: _Hop, known: SourceMark | None, host: str, port: int) -> dict[str, str]:
+def _common_headers(url: SplitResult, host: str, port: int) -> dict[str, str]:
     bare = f"[{host}]" if ":" in host else host
-    usual = port == (443 if hop.url.scheme == "https" else 80)
-    headers = {
+    usual = port == (443 if url.scheme == "https" else 80)
+    return {
         "Host": bare if usual else f"{bare}:{port}",
         "User-Agent": "sluice",
         "Accept": "*/*",
         "Accept-Encoding": "identity",
         "Connection": "close",
     }
+
+
+def _headers(hop: _Hop, known: SourceMark | None) -> dict[str, str]:
+    headers = {}
     if hop.user:
         headers["Authorization"] = "Basic " + base64.b64encode(unquote(hop.user).encode()).decode()
     if known is not None and known.url == hop.place:
@@ -250,14 +274,16 @@ class _Received(io.RawIOBase):
         return self._wire.receive(buffer)
 
 
-def connect(host: str, port: int, hosts: tuple[str, ...], patience: Patience) -> Wire:
+def connect(
+    host: str, port: int, hosts: tuple[str, ...], patience: Patience, setting: str = PROGRAM_HOSTS
+) -> Wire:
     """Connect to the first address of the host that answers. Only checked addresses are tried.
 
     The addresses are resolved once and connected to as numbers, so a name that changes a moment later has no effect.
     Away if no address answers.
     """
     why = "it has no address"
-    for family, address in addresses_of(host, port, hosts, patience):
+    for family, address in addresses_of(host, port, hosts, patience, setting):
         try:
             connection = socket.socket(family, socket.SOCK_STREAM)
         except OSError as error:  # A machine without IPv6 may still get IPv6 addresses.
@@ -266,7 +292,7 @@ def connect(host: str, port: int, hosts: tuple[str, ...], patience: Patience) ->
         try:
             connection.settimeout(0)
             _reach(connection, address, port, patience)
-            check_address(host, str(connection.getpeername()[0]), hosts)
+            check_address(host, str(connection.getpeername()[0]), hosts, setting)
             return Wire(connection, patience)
         except OSError as error:
             connection.close()

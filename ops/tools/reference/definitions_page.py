@@ -12,6 +12,7 @@ from sluice.jobs.api.options import (
     LimitOptions,
     Moment,
     NoteOptions,
+    NotifyOptions,
     PolicyOptions,
     RateLimitOptions,
     RetryBudgetOptions,
@@ -43,6 +44,7 @@ _MAPPINGS: Sequence[tuple[str, type]] = (
     ("retry_budget", RetryBudgetOptions),
     ("rate_limit", RateLimitOptions),
     ("limits", LimitOptions),
+    ("notify", NotifyOptions),
 )
 
 

@@ -1,0 +1,1 @@
+"""The notifier: delivers the events of jobs to their receivers."""

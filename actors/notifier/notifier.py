@@ -1,0 +1,121 @@
+"""Thread of the notifier. It routes events, takes due deliveries, and has them attempted by threads of its own.
+
+So neither the groomer nor a worker's slot waits for a receiver. A receiver that hangs occupies at most
+``TOGETHER`` of the threads, and none after its next failure until its delay is over.
+"""
+
+import logging
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event, Lock, Thread
+
+from sluice.actors.notifier.senders import Send
+from sluice.actors.worker.logs import ErrorThrottle
+from sluice.jobs.errors import Unreachable
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.notifications import deliveries
+from sluice.ledger.notifications.deliveries import DeliveryAttempt, DueDelivery, RecordedAttempts
+
+_LOG = logging.getLogger("sluice.notifier")
+
+#: Deliveries that one process attempts at the same time, and those of them that go to one receiver.
+THREADS = 16
+TOGETHER = 4
+#: Events that one transaction routes.
+ROUTED = 1000
+#: Seconds that the end of the process waits for attempts in progress. Others repeat those that it gives up.
+GOODBYE_S = 2.0
+
+
+class Notifier:
+    """Notifier of one process. Several may run: each takes deliveries that no other has taken."""
+
+    def __init__(self, ledger: Ledger, send: Send, ended: Event, *, period_s: float) -> None:
+        """``ended`` is set when the notifier ends; ``send`` stops then."""
+        self._ledger = ledger
+        self._send = send
+        self._period_s = period_s
+        self._busy: Counter[int] = Counter()
+        self._lock = Lock()
+        self._ended = ended
+        self._wake = Event()
+        self._complaints = ErrorThrottle(_LOG, "notifications are delayed")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="notifier")
+        self._thread = Thread(target=self._live, name="notifier", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Take no more deliveries. Attempts in progress are stopped soon."""
+        self._ended.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(GOODBYE_S)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def step(self) -> list[Future[None]]:
+        """Route events, and start the attempts of due deliveries, as far as threads are free."""
+        if not self._ledger.transact(deliveries.is_due):
+            return []
+        self._ledger.transact(lambda tx: deliveries.route(tx, ROUTED))
+        with self._lock:
+            busy = dict(self._busy)
+        room = THREADS - sum(busy.values())
+        if room <= 0:
+            return []
+        taken = self._ledger.transact(lambda tx: deliveries.take(tx, room, together=TOGETHER, busy=busy))
+        with self._lock:
+            self._busy.update(each.receiver for each in taken)
+        return [self._pool.submit(self._attempt, each) for each in taken]
+
+    def _attempt(self, delivery: DueDelivery) -> None:
+        try:
+            attempt(self._ledger, delivery, self._send)
+        except Unreachable as error:
+            _LOG.warning("the result of a notification was not recorded, it will be repeated: %s", error)
+        except Exception:
+            _LOG.exception("a notification was not recorded, it will be repeated")
+        finally:
+            with self._lock:
+                self._busy[delivery.receiver] -= 1
+                self._busy += Counter()
+            self._wake.set()
+
+    def _live(self) -> None:
+        while not self._ended.is_set():
+            self._wake.clear()
+            self._try()
+            # A backlog continues as soon as a thread is free.
+            self._wake.wait(self._period_s)
+
+    def _try(self) -> None:
+        try:
+            self.step()
+        except Unreachable as error:
+            _LOG.warning("notifications are delayed: %s", error)
+        except Exception as error:
+            self._complaints.log(error)
+        else:
+            self._complaints.forget()
+
+
+def attempt(ledger: Ledger, delivery: DueDelivery, send: Send) -> RecordedAttempts:
+    """DeliveryAttempt a delivery, and record the result. If the process dies in between, another one repeats it."""
+    error = send(delivery)
+    result = DeliveryAttempt(delivery=delivery, error=error)
+    recorded = ledger.transact(lambda tx: deliveries.record(tx, [result]))
+    name, label = f"{delivery.app}/{delivery.key}", delivery.target.label
+    if recorded.dead:
+        _LOG.error(
+            "the event %s of %s was not delivered to %s, given up: %s", delivery.event, name, label, error
+        )
+    elif error and delivery.attempts == 1:
+        _LOG.warning(
+            "the event %s of %s was not delivered to %s, it will be repeated: %s",
+            delivery.event,
+            name,
+            label,
+            error,
+        )
+    return recorded

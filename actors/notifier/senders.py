@@ -1,0 +1,78 @@
+"""Senders: one attempt to deliver an event to its receiver."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from sluice.actors.settings.sources import OF_A_FILE
+from sluice.jobs.notifications.body import EventBody, encoded, link_to
+from sluice.jobs.notifications.rules import with_secrets
+from sluice.jobs.notifications.webhook import post
+from sluice.jobs.programs.fetch.download import StopSignal
+from sluice.jobs.runners.command.environment import is_withheld
+from sluice.jobs.schedules.schedule import iso
+from sluice.ledger.notifications.deliveries import DueDelivery
+
+#: Function that attempts a delivery. It returns the reason why the receiver has not accepted it, or None.
+Send: TypeAlias = Callable[[DueDelivery], str | None]
+
+
+class Sender:
+    """Sender to all kinds of receivers. ``environment`` has the secrets that receivers refer to."""
+
+    def __init__(
+        self,
+        *,
+        hosts: tuple[str, ...],
+        console_url: str | None,
+        stop: StopSignal,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._hosts = hosts
+        self._console_url = console_url
+        self._stop = stop
+        self._environment = environment
+
+    def __call__(self, delivery: DueDelivery) -> str | None:
+        body = body_of(delivery, self._console_url)
+        try:
+            url = with_secrets(delivery.target.webhook or "", self._secret)
+        except MissingSecret as error:
+            return str(error)
+        return post(url, encoded(body, delivery.target.format), body.id, self._hosts, self._stop)
+
+    def _secret(self, name: str) -> str:
+        """Return a secret: the variable, or the text of the file that the variable with ``_FILE`` names. The ledger may
+        hold a name that no check has seen, so settings of Sluice itself are refused here too."""
+        path = self._environment.get(name + OF_A_FILE)
+        if is_withheld(name):
+            raise MissingSecret(f"{name} is a setting of Sluice itself, which no receiver gets")
+        if text := self._environment.get(name):
+            return text
+        if not path:
+            raise MissingSecret(f"neither {name} nor {name}{OF_A_FILE} is set in the process that delivers")
+        try:
+            return Path(path).read_text().removesuffix("\n")
+        except (OSError, UnicodeDecodeError):
+            raise MissingSecret(f"the file that {name}{OF_A_FILE} names cannot be read") from None
+
+
+class MissingSecret(Exception):
+    """Raised if a receiver refers to a secret that this process does not have."""
+
+
+def body_of(delivery: DueDelivery, console_url: str | None) -> EventBody:
+    """Return the event of a delivery as receivers get it."""
+    return EventBody(
+        id=str(delivery.event_id),
+        event=delivery.event,
+        app=delivery.app,
+        key=delivery.key,
+        submission=delivery.submission,
+        state=delivery.state,
+        error=delivery.error,
+        link=link_to(console_url, delivery.app, delivery.key),
+        attempt=delivery.round + 1,
+        at=iso(delivery.at),
+    )

@@ -1,0 +1,1 @@
+"""Content of notifications, and their delivery to receivers outside of Sluice."""

@@ -1,0 +1,162 @@
+"""The notifier with real receivers on loopback: hanging and failing ones, secrets, and processes that die."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from sluice.actors.notifier.notifier import TOGETHER, Notifier, attempt
+from sluice.actors.notifier.senders import Send, Sender
+from sluice.jobs.model.job import Ending
+from sluice.ledger.notifications import deliveries
+from tests.jobs.receivers import receiving
+from tests.world import World
+
+
+def sender(**environment: str) -> Sender:
+    return Sender(
+        hosts=("127.0.0.1",),
+        console_url="https://sluice.example.org",
+        stop=threading.Event(),
+        environment=environment,
+    )
+
+
+@contextmanager
+def notifying(world: World, send: Send) -> Iterator[Callable[[], None]]:
+    """Yield a function that starts due attempts and waits for them."""
+    notifier = Notifier(world.ledger, send, threading.Event(), period_s=1.0)
+
+    def step() -> None:
+        for each in notifier.step():
+            each.result(30)
+
+    yield step
+    notifier._pool.shutdown()
+
+
+def fail(world: World, app: str, webhook: str, keys: str = "1") -> None:
+    world.apps(app, notify=[{"on": ["failed"], "webhook": webhook}])
+    for key in keys:
+        world.submit(app, key)
+        world.finish(f"{app}/{key}", Ending.ERROR)
+
+
+def rows(world: World, sql: str) -> list[Any]:
+    return world.ledger.transact(lambda tx: tx.rows(sql))
+
+
+def test_an_event_is_posted_once(world: World) -> None:
+    with receiving() as receiver, notifying(world, sender(ALERT_URL=receiver.url)) as step:
+        fail(world, "a", "${ALERT_URL}")
+        step()
+        step()
+    (body,) = receiver.bodies
+    assert (body["app"], body["key"], body["event"], body["error"]) == ("a", "1", "failed", "it broke")
+    assert body["link"] == "https://sluice.example.org/jobs/a/1"
+
+
+def test_a_secret_is_neither_in_the_ledger_nor_in_the_logs(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    with receiving(lambda _: (500, {})) as receiver, notifying(world, sender(ALERT_URL=receiver.url)) as step:
+        fail(world, "a", "${ALERT_URL}")
+        step()
+    assert "hook" in receiver.url
+    assert "a/1 was not delivered to webhook ${ALERT_URL}" in caplog.text
+    assert "hook/" not in caplog.text.replace("webhook", "")
+    assert receiver.url not in str(rows(world, "SELECT error FROM delivery"))
+    assert rows(world, "SELECT target FROM receiver") == [({"webhook": "${ALERT_URL}"},)]
+
+
+def test_a_secret_is_read_from_a_file(world: World, tmp_path: Any) -> None:
+    with receiving() as receiver:
+        (tmp_path / "url").write_text(receiver.url + "\n")
+        with notifying(world, sender(ALERT_URL_FILE=str(tmp_path / "url"))) as step:
+            fail(world, "a", "${ALERT_URL}")
+            step()
+    assert len(receiver.bodies) == 1
+
+
+@pytest.mark.parametrize("name", ["ALERT_URL", "SLUICE_LEDGER_URL"])
+def test_a_missing_or_forbidden_secret_is_a_failed_attempt(world: World, name: str) -> None:
+    fail(world, "a", "${ALERT_URL}")
+    world.ledger.transact(
+        lambda tx: tx.write(f"UPDATE job SET notify = replace(notify::text, 'ALERT_URL', '{name}')::jsonb")
+    )
+    with notifying(world, sender(SLUICE_LEDGER_URL="http://127.0.0.1/secret")) as step:
+        step()
+    ((error,),) = rows(world, "SELECT error FROM delivery")
+    assert name in error
+    assert "secret" not in error
+
+
+def test_a_hanging_receiver_delays_no_other_one(world: World) -> None:
+    with receiving() as slow, receiving() as quick:
+        slow.goes_on.clear()
+        fail(world, "a", slow.url, keys="123456789")
+        fail(world, "b", quick.url)
+        notifier = Notifier(world.ledger, sender(), threading.Event(), period_s=0.01)
+        notifier.start()
+        assert quick.arrived.acquire(timeout=30)
+        assert len(slow.bodies) <= TOGETHER
+        slow.goes_on.set()
+        for _ in range(9):
+            assert slow.arrived.acquire(timeout=30)
+        notifier.end()
+    assert {body["key"] for body in slow.bodies} == set("123456789")
+
+
+def test_a_process_that_dies_after_the_post_repeats_it_under_the_same_id(world: World) -> None:
+    with receiving() as receiver:
+        fail(world, "a", receiver.url)
+        world.ledger.transact(lambda tx: deliveries.route(tx, 10))
+        (taken,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+        assert sender()(taken) is None
+        world.tick(after_s=deliveries.LEASE_S)
+        with notifying(world, sender()) as step:
+            step()
+            step()
+    assert len(receiver.bodies) == 2
+    assert len({body["id"] for body in receiver.bodies}) == 1
+
+
+@pytest.mark.parametrize("dies_in", [deliveries.route, deliveries.record])
+def test_a_process_that_dies_in_a_transaction_loses_nothing(
+    world: World, dies_in: Callable[..., Any]
+) -> None:
+    with receiving() as receiver:
+        fail(world, "a", receiver.url)
+
+        def dying(tx: Any, *words: Any) -> None:
+            dies_in(tx, *words)
+            raise KeyboardInterrupt
+
+        if dies_in is deliveries.record:
+            world.ledger.transact(lambda tx: deliveries.route(tx, 10))
+            taken = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+            results = [deliveries.DeliveryAttempt(delivery=taken[0], error=sender()(taken[0]))]
+            with pytest.raises(KeyboardInterrupt):
+                world.ledger.transact(lambda tx: dying(tx, results))
+            world.tick(after_s=deliveries.LEASE_S)
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                world.ledger.transact(lambda tx: dying(tx, 10))
+        with notifying(world, sender()) as step:
+            step()
+    assert len({body["id"] for body in receiver.bodies}) == 1
+    assert rows(world, "SELECT count(*) FROM delivery WHERE delivered_at IS NOT NULL") == [(1,)]
+
+
+def test_a_lost_record_of_a_later_attempt_wins(world: World) -> None:
+    with receiving() as receiver:
+        fail(world, "a", receiver.url)
+        world.ledger.transact(lambda tx: deliveries.route(tx, 10))
+        (first,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+        world.tick(after_s=deliveries.LEASE_S)
+        (second,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+        attempt(world.ledger, second, sender())
+        attempt(world.ledger, first, lambda _: "it broke")
+    assert rows(world, "SELECT delivered_at IS NOT NULL, error, attempts FROM delivery") == [(True, None, 2)]
