@@ -116,7 +116,9 @@ class _Entering:
         if supply.app is None:
             self._ids.update(partition_jobs.expect(self._tx, jobs))
             return []
-        entered = partition_jobs.enter(self._tx, jobs, self._ids, self._joined, even=self._layout.is_even)
+        entered = partition_jobs.enter(
+            self._tx, jobs, self._ids, self._joined, even=self._layout.is_even, submission=self._number
+        )
         self._ids.update(entered.ids)
         self._joined |= entered.living
         self._again += entered.again

@@ -15,6 +15,8 @@ from sluice.jobs.states import LIVE, By, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import dependencies, insertion, known_jobs, priorities, reruns
 from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
+from sluice.ledger.notifications import subscriptions
+from sluice.ledger.notifications.subscriptions import SubscribedJob
 
 # Locked, so that none of these jobs ends before the additional request for it is recorded.
 _HOLD_LIVING = f"""
@@ -42,8 +44,9 @@ def enter(
     joined: Collection[JobName],
     *,
     even: bool,
+    submission: int,
 ) -> Entered:
-    """Enter steps. ``known`` has the ids of all jobs that they need.
+    """Enter steps of a submission, given by its number. ``known`` has the ids of all jobs that they need.
 
     The ``joined`` ones among these existed before, so a need for them may be met already. ``even`` is true if none of
     the needed jobs is less urgent than these steps.
@@ -54,6 +57,13 @@ def enter(
     dependencies.write(tx, steps.new, ids)
     rerun_jobs = reruns.begin_anew(tx, again)
     insertion.renew(tx, steps.dead, steps.ids)
+    for begun, is_again in ((steps.new, False), (steps.dead, True)):
+        subscribed = [
+            SubscribedJob(steps.ids[job.name], job.policy, submission)
+            for job in begun
+            if subscriptions.has_rules(job.policy)
+        ]
+        subscriptions.subscribe(tx, subscribed, again=is_again)
     dependencies.replace(tx, steps.dead, ids)
     waiting_for_others = steps.ids_of(
         job for job in jobs if job.name not in steps.living and _needs_any(job, joined)

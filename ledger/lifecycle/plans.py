@@ -289,18 +289,25 @@ def _rerun(tx: Tx, entered: _Entered) -> list[int]:
     restarted = set(begun)
     renewed = [job for job in jobs if ids[job.name] in restarted]
     insertion.renew(tx, renewed, ids)
-    subscriptions.subscribe(tx, [SubscribedJob(ids[job.name], job.policy) for job in renewed], again=True)
+    subscriptions.subscribe(tx, _subscribed(entered, renewed), again=True)
     return touched
 
 
 def _subscribe(tx: Tx, entered: _Entered) -> None:
     """Set the rules of the fresh jobs that notify receivers, and add the events of the submissions' own rules."""
     ids, notifying = entered.ids, entered.marks.notifying
-    subscriptions.subscribe(
-        tx, [SubscribedJob(ids[job.name], job.policy) for job in entered.fresh], again=False
-    )
+    subscriptions.subscribe(tx, _subscribed(entered, entered.fresh), again=False)
     requested = {ids[name] for number, name, _ in entered.plan.requests if number in notifying}
     subscriptions.add_events(tx, notifying, requested)
+
+
+def _subscribed(entered: _Entered, jobs: Iterable[PlannedJob]) -> list[SubscribedJob]:
+    """Return those of the jobs that have rules, each with the first submission that requests it."""
+    with_rules = [job for job in jobs if subscriptions.has_rules(job.policy)]
+    if not with_rules:
+        return []
+    numbers = {name: number for number, name, _ in reversed(entered.plan.requests)}
+    return [SubscribedJob(entered.ids[job.name], job.policy, numbers.get(job.name)) for job in with_rules]
 
 
 def _as_asked(ready: list[ReadyJob], plan: JobPlan, ids: Mapping[JobName, int]) -> list[ReadyJob]:

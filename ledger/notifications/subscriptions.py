@@ -24,9 +24,8 @@ CASE WHEN starts_with(submission.id, '{SCHEDULED}')
      THEN substring(submission.id FROM ':(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z)$')::timestamptz END
 """
 _REQUESTED_AT = f"""
-(SELECT min(coalesce({_DUE}, job.not_before, submission.received_at))
- FROM submission_job JOIN submission ON submission.number = submission_job.submission
- WHERE submission_job.job = job.id)
+(SELECT coalesce({_DUE}, job.not_before, submission.received_at)
+ FROM submission WHERE submission.number = named.submission)
 """
 _AGAIN_AT = f"greatest(job.not_before, {NOW})"
 _SUBSCRIBE = f"""
@@ -38,7 +37,7 @@ UPDATE job SET notify = given.rules::jsonb, late = false,
     late_at = CASE WHEN given.due_within_s IS NOT NULL
         THEN CASE WHEN %(again)s THEN {_AGAIN_AT} ELSE coalesce({_REQUESTED_AT}, {NOW}) END
              + make_interval(secs => least(given.due_within_s, {LONGEST_S})) END
-FROM unnest(%(jobs)s::bigint[], %(terms)s::int[]) AS named (id, term)
+FROM unnest(%(jobs)s::bigint[], %(submissions)s::bigint[], %(terms)s::int[]) AS named (id, submission, term)
 JOIN unnest(%(rules)s::text[], %(due_within_s)s::float8[]) WITH ORDINALITY AS given (rules, due_within_s, term)
     USING (term)
 WHERE job.id = named.id
@@ -60,10 +59,16 @@ WHERE submission.number = given.number
 
 
 class SubscribedJob(NamedTuple):
-    """A job that begins, and the policy with its rules."""
+    """A job that begins, the policy with its rules, and the number of the submission that requests it."""
 
     job: int
     policy: Policy
+    submission: int | None
+
+
+def has_rules(policy: Policy) -> bool:
+    """Return whether a job with this policy must be subscribed."""
+    return bool(policy.notify) or policy.due_within_s is not None
 
 
 def subscribe(tx: Tx, jobs: Iterable[SubscribedJob], *, again: bool) -> None:
@@ -72,7 +77,7 @@ def subscribe(tx: Tx, jobs: Iterable[SubscribedJob], *, again: bool) -> None:
     A new job counts from the due time of the schedule, or from ``start_after``, or from the submission. A job that runs
     ``again`` counts from now.
     """
-    begun = [each for each in jobs if each.policy.notify or each.policy.due_within_s is not None]
+    begun = [*jobs]
     if not begun:
         return
     places: dict[tuple[int, float | None], int] = {}
@@ -88,6 +93,7 @@ def subscribe(tx: Tx, jobs: Iterable[SubscribedJob], *, again: bool) -> None:
         _SUBSCRIBE,
         again=again,
         jobs=[each.job for each in begun],
+        submissions=[each.submission for each in begun],
         terms=terms,
         **arrays(rows, "rules", "due_within_s"),
     )

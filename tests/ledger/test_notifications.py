@@ -319,6 +319,28 @@ def test_a_rule_that_is_new_in_the_definition_holds_for_the_next_rerun(world: Wo
     assert events(world) == [("failed", "a/1")]
 
 
+def test_a_step_of_partitions_has_the_rules_of_its_app(world: World) -> None:
+    world.define(
+        {
+            "a": {
+                "output_table": "t",
+                "bash_cmd": "true",
+                "due_within": "1h",
+                "notify": [rule("failed", "late")],
+            }
+        }
+    )
+    world.submit("a", None, start="2026-01-01", end="2026-01-01")
+    world.tick(after_s=3600)
+    (step,) = world.states()
+    world.finish(step, Ending.ERROR)
+    world.submit("a", None, start="2026-01-01", end="2026-01-01")
+    world.finish(step, Ending.ERROR)
+    world.submit("a", None, start="2026-01-01", end="2026-01-01")
+    world.tick(after_s=3600)
+    assert [event for event, _ in events(world)] == ["late", "failed", "failed", "late"]
+
+
 def test_halves_of_a_chunk_have_the_rules_and_its_own_failure_is_no_event(world: World) -> None:
     world.define(
         {"a": {"chunk_size": 4, "bash_cmd": "true", "on_failure": "bisect", "notify": [rule("failed")]}}

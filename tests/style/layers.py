@@ -18,9 +18,9 @@ BELOW = {
 #: lower layers only, so parts of one layer do not import each other.
 LAYERS_OF_LEDGER = (
     ("database", "embedded"),
-    ("stats",),
+    ("notifications", "stats"),
     ("job_graph", "schema"),
-    ("keyspaces", "limits", "notifications"),
+    ("keyspaces", "limits"),
     ("sagas",),
     ("lifecycle",),
     ("installation", "managed_tasks", "recovery", "retention", "schedules"),
