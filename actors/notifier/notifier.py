@@ -6,34 +6,47 @@ So neither the groomer nor a worker's slot waits for a receiver. A receiver that
 
 import logging
 from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event, Lock, Thread
 
-from sluice.actors.notifier.senders import Send
+from sluice.actors.notifier.senders import Sender
 from sluice.actors.worker.logs import ErrorThrottle
+from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
-from sluice.ledger.database.connection import Ledger
+from sluice.jobs.model.submission import Submission
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.lifecycle import submissions
 from sluice.ledger.notifications import deliveries
-from sluice.ledger.notifications.deliveries import DeliveryAttempt, DueDelivery, RecordedAttempts
+from sluice.ledger.notifications.deliveries import DeliveryAttempt, DueDelivery
 
 _LOG = logging.getLogger("sluice.notifier")
 
-#: Deliveries that one process attempts at the same time, and those of them that go to one receiver.
+#: Deliveries that one process attempts at the same time, and the share of one receiver.
 THREADS = 16
 TOGETHER = 4
 #: Events that one transaction routes.
 ROUTED = 1000
-#: Seconds that the end of the process waits for attempts in progress. Others repeat those that it gives up.
+#: Seconds that the end of the process waits for attempts in progress. Later attempts repeat the ones in progress.
 GOODBYE_S = 2.0
 
 
 class Notifier:
     """Notifier of one process. Several may run: each takes deliveries that no other has taken."""
 
-    def __init__(self, ledger: Ledger, send: Send, ended: Event, *, period_s: float) -> None:
-        """``ended`` is set when the notifier ends; ``send`` stops then."""
+    def __init__(
+        self,
+        ledger: Ledger,
+        sender: Sender,
+        publish: Callable[[Sequence[Message]], None],
+        ended: Event,
+        *,
+        period_s: float,
+    ) -> None:
+        """``ended`` is set when the notifier ends; ``sender`` stops then. ``publish`` has submissions planned."""
         self._ledger = ledger
-        self._send = send
+        self._sender = sender
+        self._publish = publish
         self._period_s = period_s
         self._busy: Counter[int] = Counter()
         self._lock = Lock()
@@ -71,7 +84,7 @@ class Notifier:
 
     def _attempt(self, delivery: DueDelivery) -> None:
         try:
-            attempt(self._ledger, delivery, self._send)
+            self._publish(attempt(self._ledger, delivery, self._sender))
         except Unreachable as error:
             _LOG.warning("the result of a notification was not recorded, it will be repeated: %s", error)
         except Exception:
@@ -100,22 +113,32 @@ class Notifier:
             self._complaints.forget()
 
 
-def attempt(ledger: Ledger, delivery: DueDelivery, send: Send) -> RecordedAttempts:
-    """DeliveryAttempt a delivery, and record the result. If the process dies in between, another one repeats it."""
-    error = send(delivery)
+def attempt(ledger: Ledger, delivery: DueDelivery, sender: Sender) -> Sequence[Message]:
+    """Attempt a delivery, and record the result. If the process dies in between, another one repeats it.
+
+    Return the messages that follow. An app gets its event in the transaction that records it.
+    """
+    if delivery.target.app is not None:
+        submission = sender.submission_of(delivery)
+        ledger.transact(lambda tx: _submit(tx, delivery, submission))
+        return [Plan(submissions=(submission.require_id(),))]
+    error = sender.post(delivery)
     result = DeliveryAttempt(delivery=delivery, error=error)
     recorded = ledger.transact(lambda tx: deliveries.record(tx, [result]))
-    name, label = f"{delivery.app}/{delivery.key}", delivery.target.label
-    if recorded.dead:
-        _LOG.error(
-            "the event %s of %s was not delivered to %s, given up: %s", delivery.event, name, label, error
-        )
+    _log(delivery, error, is_dead=bool(recorded.dead))
+    return []
+
+
+def _submit(tx: Tx, delivery: DueDelivery, submission: Submission) -> None:
+    """Admit the submission and record the delivery. If the id exists already, it was submitted before."""
+    submissions.admit(tx, [submission])
+    deliveries.record(tx, [DeliveryAttempt(delivery=delivery, error=None)])
+
+
+def _log(delivery: DueDelivery, error: str | None, *, is_dead: bool) -> None:
+    """Log the first failed attempt of a delivery, and the last one."""
+    about = (delivery.event, f"{delivery.app}/{delivery.key}", delivery.target.label, error)
+    if is_dead:
+        _LOG.error("the event %s of %s was not delivered to %s, given up: %s", *about)
     elif error and delivery.attempts == 1:
-        _LOG.warning(
-            "the event %s of %s was not delivered to %s, it will be repeated: %s",
-            delivery.event,
-            name,
-            label,
-            error,
-        )
-    return recorded
+        _LOG.warning("the event %s of %s was not delivered to %s, it will be repeated: %s", *about)

@@ -1,11 +1,13 @@
 """Senders: one attempt to deliver an event to its receiver."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
+
+import msgspec
 
 from sluice.actors.settings.sources import OF_A_FILE
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.notifications.body import EventBody, encoded, link_to
 from sluice.jobs.notifications.rules import with_secrets
 from sluice.jobs.notifications.webhook import post
@@ -14,12 +16,9 @@ from sluice.jobs.runners.command.environment import is_withheld
 from sluice.jobs.schedules.schedule import iso
 from sluice.ledger.notifications.deliveries import DueDelivery
 
-#: Function that attempts a delivery. It returns the reason why the receiver has not accepted it, or None.
-Send: TypeAlias = Callable[[DueDelivery], str | None]
-
 
 class Sender:
-    """Sender to all kinds of receivers. ``environment`` has the secrets that receivers refer to."""
+    """Sender to webhooks. ``environment`` has the secrets that receivers refer to."""
 
     def __init__(
         self,
@@ -34,13 +33,35 @@ class Sender:
         self._stop = stop
         self._environment = environment
 
-    def __call__(self, delivery: DueDelivery) -> str | None:
-        body = body_of(delivery, self._console_url)
+    def post(self, delivery: DueDelivery) -> str | None:
+        """Post an event. Return the reason why the receiver has not accepted it, or None."""
+        body = self.body_of(delivery)
         try:
             url = with_secrets(delivery.target.webhook or "", self._secret)
         except MissingSecret as error:
             return str(error)
         return post(url, encoded(body, delivery.target.format), body.id, self._hosts, self._stop)
+
+    def body_of(self, delivery: DueDelivery) -> EventBody:
+        """Return the event of a delivery as receivers get it."""
+        return EventBody(
+            id=str(delivery.event_id),
+            event=delivery.event,
+            app=delivery.app,
+            key=delivery.key,
+            submission=delivery.submission,
+            state=delivery.state,
+            error=delivery.error,
+            link=link_to(self._console_url, delivery.app, delivery.key),
+            attempt=delivery.round + 1,
+            at=iso(delivery.at),
+        )
+
+    def submission_of(self, delivery: DueDelivery) -> Submission:
+        """Return the submission of the app that gets the event. Its id is that of the event, and so is its key."""
+        body = self.body_of(delivery)
+        kwargs = {"notification": msgspec.to_builtins(body)}
+        return Submission(app=delivery.target.app or "", key=body.id, id=body.id, kwargs=kwargs)
 
     def _secret(self, name: str) -> str:
         """Return a secret: the variable, or the text of the file that the variable with ``_FILE`` names. The ledger may
@@ -60,19 +81,3 @@ class Sender:
 
 class MissingSecret(Exception):
     """Raised if a receiver refers to a secret that this process does not have."""
-
-
-def body_of(delivery: DueDelivery, console_url: str | None) -> EventBody:
-    """Return the event of a delivery as receivers get it."""
-    return EventBody(
-        id=str(delivery.event_id),
-        event=delivery.event,
-        app=delivery.app,
-        key=delivery.key,
-        submission=delivery.submission,
-        state=delivery.state,
-        error=delivery.error,
-        link=link_to(console_url, delivery.app, delivery.key),
-        attempt=delivery.round + 1,
-        at=iso(delivery.at),
-    )

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from sluice.actors.planner.notify_rules import rules_of, store_rules
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
@@ -33,6 +34,7 @@ def plan_together(
     arrived = arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
     numbers = [walk.number for walk in arrived]
     submissions.activate(tx, numbers)
+    store_rules(tx, catalogue, ((walk.number, walk.submission) for walk in arrived))
     told = plans.plan(tx, merge(catalogue, arrived))
     return numbers, follow_turns(tx, catalogue, told)
 
@@ -70,8 +72,14 @@ def _begun(
     return [
         walk
         for number, submission in wanted
-        if (walk := _attempt(partial(Walk, catalogue, number, submission, now), number, refuse))
+        if (walk := _attempt(partial(_walk, catalogue, number, submission, now), number, refuse))
     ]
+
+
+def _walk(catalogue: Catalogue, number: int, submission: Submission, now: datetime | None) -> Walk:
+    """Begin a walk. BadRequest also if the submission may not have its rules of notification."""
+    rules_of(catalogue, submission)
+    return Walk(catalogue, number, submission, now)
 
 
 def arrive(tx: Tx, walks: list[W], now: datetime | None, refuse: Refuse) -> list[W]:

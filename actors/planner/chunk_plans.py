@@ -10,6 +10,7 @@ from functools import partial
 
 from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
+from sluice.actors.planner.notify_rules import rules_of, store_rules
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import Selected, select
@@ -69,6 +70,7 @@ def _plan(
         return []
     number = held.number
     try:
+        rules_of(catalogue, submission)
         nodes = nodes_of(catalogue, submission, selected.kwargs)
         freshness.lock_apps(tx, {node.app.name for node in nodes})
         past = freshness.FreshnessFacts(tx, tx.current_time(), number)
@@ -80,6 +82,7 @@ def _plan(
         _wait(tx, number, chunked.waits_for)
         return []
     submissions.activate(tx, [number])
+    store_rules(tx, catalogue, [(number, submission)])
     told = plans.plan(tx, chunked.plan(number))
     submissions.settle(tx, [number])
     return announce(tx, follow_turns(tx, catalogue, told))

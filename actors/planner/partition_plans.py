@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from sluice.actors.branches import branch_of
 from sluice.actors.dispatch import announce
 from sluice.actors.executor import assignments
+from sluice.actors.planner.notify_rules import rules_of
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -28,6 +29,7 @@ from sluice.ledger.keyspaces.partitions import Joined
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.ledger.limits import pauses
+from sluice.ledger.notifications import subscriptions
 from sluice.planner.keyspaces.partitions.partition_keys import meant
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.refill import tables_of
@@ -54,6 +56,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         submission = replace(submission, rerun=None)
         demand.forget_steps(tx, number)
     try:
+        rules = rules_of(catalogue, submission)
         catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
         submission = meant(catalogue, submission)
         partitions.lock_tables(tx, tables_of(catalogue, submission))
@@ -61,13 +64,16 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
     except BadRequest as error:
         submissions.refuse(tx, number, error.reason)
         return []
-    pauses.lock_pauses(tx, [number])
+    subscriptions.set_rules(tx, [(number, rules)])
+    marks = pauses.lock_pauses(tx, [number])
     submissions.activate(tx, [number])
     demand.request(tx, [(number, job, RequestReason.PULLED) for job in joined.jobs])
     priorities.lend(tx, priorities.raise_to(tx, dict.fromkeys(joined.jobs, layout.priority)))
     let_go = pauses.apply(tx, joined.paused)
     assignments.keep(tx, [supply.app for supply in layout.supplies if supply.app and supply.steps])
-    ready = _Entering(tx, layout, number).enter()
+    entering = _Entering(tx, layout, number)
+    ready = entering.enter()
+    subscriptions.add_events(tx, marks.notifying, entering.requested)
     submissions.settle(tx, [number])
     return announce(tx, let_go + ready)
 
@@ -94,6 +100,7 @@ class _Entering:
         self._ids = {job.name: job.id for supply in layout.supplies for job in supply.joined}
         self._joined = {*self._ids}
         self._again: list[int] = []
+        self.requested: set[int] = set()
 
     def enter(self) -> list[ReadyJob]:
         """Insert the jobs, and return the jobs that may run now."""
@@ -132,4 +139,6 @@ class _Entering:
         return entered.ready
 
     def _want(self, jobs: Iterable[int], request_reason: RequestReason) -> None:
-        demand.request(self._tx, [(self._number, job, request_reason) for job in jobs])
+        wanted = [*jobs]
+        self.requested.update(wanted)
+        demand.request(self._tx, [(self._number, job, request_reason) for job in wanted])

@@ -187,8 +187,8 @@ class Process:
 
     def _notifies(self) -> Notifier:
         ended, notify = Event(), self._settings.notify
-        send = Sender(hosts=notify.hosts, console_url=notify.console_url, stop=ended)
-        return Notifier(self._ledger, send, ended, period_s=self._settings.tick_s)
+        sender = Sender(hosts=notify.hosts, console_url=notify.console_url, stop=ended)
+        return Notifier(self._ledger, sender, self._send, ended, period_s=self._settings.tick_s)
 
     def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Heartbeat:
         return Heartbeat(

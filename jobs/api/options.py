@@ -71,6 +71,7 @@ class NotifyOptions(TypedDict, total=False):
 
     on: Sequence[Literal["failed", "late", "recovered", "succeeded", "upstream_failed"]]
     webhook: str
+    app: AppRef
     format: Literal["json", "slack"]
 
 
@@ -388,3 +389,11 @@ class ScheduleOptions(RequestOptions, total=False):
         About("What happens if the previous submission is still active.", "both run", '"skip"'),
     ]
     jitter: Annotated[Duration, About("Longest random delay of a due time.", "0", '"30s"')]
+    notify: Annotated[
+        Sequence[NotifyOptions],
+        About(
+            "Receivers of the events of its submissions' jobs.",
+            "[]",
+            '[{"on": ["failed"], "webhook": "${ALERT_URL}"}]',
+        ),
+    ]

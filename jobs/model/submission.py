@@ -115,6 +115,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     policy: Mapping[str, JSON] = {}
     #: For work IDs: the exact jobs that the app's jobs wait for. They replace the dependencies of the definition.
     after: tuple[JobName, ...] | None = None
+    #: Apps that get the events of its jobs: ``[{"on": ["failed"], "app": "alert"}]``.
+    notify: tuple[Mapping[str, JSON], ...] = ()
     #: Submission that this one undoes. Only the ledger makes such submissions; one from a client is refused.
     compensates: str | None = None
     #: Span of the submitter, in W3C's format.

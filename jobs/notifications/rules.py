@@ -47,16 +47,18 @@ class Receiver(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Receiver of events. Exactly one of the first fields is set.
 
     ``webhook`` is a URL that may refer to secrets as ``${NAME}``. The process that delivers replaces them, so the
-    ledger never contains them.
+    ledger never contains them. ``app`` is the name of an app with one identifier: a job of it is submitted, with the id
+    of the event as its key.
     """
 
     webhook: str | None = None
+    app: str | None = None
     format: BodyFormat = "json"
 
     @property
     def label(self) -> str:
         """Name for people. It has neither the path nor the query of a URL, which may be a secret."""
-        return f"webhook {_place(self.webhook or '')}"
+        return f"app {self.app}" if self.app else f"webhook {_place(self.webhook or '')}"
 
 
 class NotifyRule(Struct, frozen=True, kw_only=True):

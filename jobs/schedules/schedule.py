@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from sluice.jobs.model.submission import SCHEDULED, Submission
+from sluice.jobs.notifications.rules import NotifyRule
 from sluice.jobs.schedules.cron import Cron
 from sluice.jobs.schedules.due_template import fill
 from sluice.jobs.text.units import parse_duration_s
@@ -67,7 +68,8 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     ``wanted`` is the submission, with texts that may contain the due time (``jobs.schedules.due_template``). ``source``
     names the source of the definition, the same in every process that loads it. ``misfire_grace_s`` is unlimited if it
-    is None. ``digest`` changes with every option of the definition.
+    is None. ``notify`` are rules for the events of its submissions' jobs. ``digest`` changes with every option of the
+    definition.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     catch_up: CatchUp = "last"
     overlap: Overlap | None = None
     jitter_s: float = 0.0
+    notify: tuple[NotifyRule, ...] = ()
     digest: str = ""
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.actors.notifier.notifier import TOGETHER, Notifier, attempt
-from sluice.actors.notifier.senders import Send, Sender
+from sluice.actors.notifier.senders import Sender
 from sluice.jobs.model.job import Ending
 from sluice.ledger.notifications import deliveries
 from tests.jobs.receivers import receiving
@@ -25,9 +25,9 @@ def sender(**environment: str) -> Sender:
 
 
 @contextmanager
-def notifying(world: World, send: Send) -> Iterator[Callable[[], None]]:
+def notifying(world: World, sender: Sender) -> Iterator[Callable[[], None]]:
     """Yield a function that starts due attempts and waits for them."""
-    notifier = Notifier(world.ledger, send, threading.Event(), period_s=1.0)
+    notifier = Notifier(world.ledger, sender, world.queue.extend, threading.Event(), period_s=1.0)
 
     def step() -> None:
         for each in notifier.step():
@@ -98,7 +98,7 @@ def test_a_hanging_receiver_delays_no_other_one(world: World) -> None:
         slow.goes_on.clear()
         fail(world, "a", slow.url, keys="123456789")
         fail(world, "b", quick.url)
-        notifier = Notifier(world.ledger, sender(), threading.Event(), period_s=0.01)
+        notifier = Notifier(world.ledger, sender(), world.queue.extend, threading.Event(), period_s=0.01)
         notifier.start()
         assert quick.arrived.acquire(timeout=30)
         assert len(slow.bodies) <= TOGETHER
@@ -114,7 +114,7 @@ def test_a_process_that_dies_after_the_post_repeats_it_under_the_same_id(world: 
         fail(world, "a", receiver.url)
         world.ledger.transact(lambda tx: deliveries.route(tx, 10))
         (taken,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
-        assert sender()(taken) is None
+        assert sender().post(taken) is None
         world.tick(after_s=deliveries.LEASE_S)
         with notifying(world, sender()) as step:
             step()
@@ -137,7 +137,7 @@ def test_a_process_that_dies_in_a_transaction_loses_nothing(
         if dies_in is deliveries.record:
             world.ledger.transact(lambda tx: deliveries.route(tx, 10))
             taken = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
-            results = [deliveries.DeliveryAttempt(delivery=taken[0], error=sender()(taken[0]))]
+            results = [deliveries.DeliveryAttempt(delivery=taken[0], error=sender().post(taken[0]))]
             with pytest.raises(KeyboardInterrupt):
                 world.ledger.transact(lambda tx: dying(tx, results))
             world.tick(after_s=deliveries.LEASE_S)
@@ -158,5 +158,46 @@ def test_a_lost_record_of_a_later_attempt_wins(world: World) -> None:
         world.tick(after_s=deliveries.LEASE_S)
         (second,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
         attempt(world.ledger, second, sender())
-        attempt(world.ledger, first, lambda _: "it broke")
+        world.ledger.transact(
+            lambda tx: deliveries.record(tx, [deliveries.DeliveryAttempt(delivery=first, error="it broke")])
+        )
     assert rows(world, "SELECT delivered_at IS NOT NULL, error, attempts FROM delivery") == [(True, None, 2)]
+
+
+RECEIVERS = {
+    "a": {"job_id": "{x}", "bash_cmd": "true", "notify": [{"on": ["failed", "recovered"], "app": "alert"}]},
+    "alert": {"job_id": "{event}", "bash_cmd": "true"},
+}
+
+
+def test_an_app_gets_a_job_of_its_own_for_each_event(world: World) -> None:
+    world.define(RECEIVERS)
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    with notifying(world, sender()) as step:
+        step()
+        step()
+        world.deliver()
+        (alert,) = world.ready() - {"a"}
+        body = world.field(alert, "kwargs")["notification"]
+        assert alert == f"alert/{body['id']}"
+        assert (body["app"], body["key"], body["event"], body["error"]) == ("a", "1", "failed", "it broke")
+        world.submit("a", rerun="job")
+        world.finish("a")
+        step()
+        world.deliver()
+    assert len(world.ready()) == 2
+
+
+def test_an_app_gets_one_job_although_a_process_died_before_it_recorded_the_event(world: World) -> None:
+    world.define(RECEIVERS)
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.ledger.transact(lambda tx: deliveries.route(tx, 10))
+    (first,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+    world.tick(after_s=deliveries.LEASE_S)
+    (second,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+    for each in (first, second):
+        world.queue.extend(attempt(world.ledger, each, sender()))
+    world.deliver()
+    assert len(world.ready()) == 1

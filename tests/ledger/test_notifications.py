@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from sluice.broker.messages import Look
 from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ledger.notifications import deliveries
 from sluice.ledger.notifications.deliveries import (
@@ -352,3 +354,107 @@ def test_halves_of_a_chunk_have_the_rules_and_its_own_failure_is_no_event(world:
     half = next(iter(world.ready()))
     world.finish(half, Ending.ERROR)
     assert [event for event, _ in events(world)] == ["failed"]
+
+
+ALERT = {"job_id": "{event}", "bash_cmd": "true"}
+TO_ALERT = [{"on": ["failed"], "app": "alert"}]
+
+
+def test_a_submission_may_notify_an_app_of_the_events_of_its_own_jobs(world: World) -> None:
+    plain = {"job_id": "{x}", "bash_cmd": "true"}
+    world.define({"a": plain, "b": plain | {"depends_on": {"app_name": ["a"]}}, "alert": ALERT})
+    world.submit("a", "2")
+    world.submit("a", "3")
+    submission = world.submit("b", "2", notify=TO_ALERT)
+    world.finish("a/3", Ending.ERROR)
+    world.finish("a/2", Ending.ERROR)
+    (found,) = take(world)
+    assert (found.app, found.key, found.submission, found.target.app) == ("a", "2", submission, "alert")
+
+
+def test_the_rules_of_a_submission_end_with_it(world: World) -> None:
+    world.define({"a": {"job_id": "{x}", "bash_cmd": "true"}, "alert": ALERT})
+    world.submit("a", notify=TO_ALERT)
+    world.finish("a")
+    world.now += timedelta(seconds=1)
+    world.submit("a", rerun="job")
+    world.finish("a", Ending.ERROR)
+    assert take(world) == []
+
+
+def test_a_child_that_is_pushed_has_the_rules_of_the_submission(world: World) -> None:
+    plain = {"job_id": "{x}", "bash_cmd": "true"}
+    world.define({"a": plain, "b": plain | {"depends_on": {"app_name": ["a"]}}, "alert": ALERT})
+    world.submit("a", notify=TO_ALERT)
+    world.finish("a")
+    world.finish("b", Ending.ERROR)
+    assert [(each.app, each.target.app) for each in take(world)] == [("b", "alert")]
+
+
+@pytest.mark.parametrize(
+    ("notify", "reason"),
+    [
+        ([{"on": ["failed"], "webhook": URL}], "a submission may only notify an app"),
+        ([{"on": ["failed"], "app": "alrt"}], "there is no app 'alrt'"),
+        ([{"on": ["failed"], "app": "two"}], "has not exactly one identifier"),
+    ],
+)
+def test_a_submission_with_another_receiver_is_refused(world: World, notify: Any, reason: str) -> None:
+    world.define(
+        {"a": {"job_id": "{x}", "bash_cmd": "true"}, "alert": ALERT, "two": ALERT | {"job_id": "{x}_{y}"}}
+    )
+    submission = world.submit("a", notify=notify)
+    assert world.submission(submission) is SubmissionState.REFUSED
+    assert reason in world.reason(submission)
+
+
+def test_a_step_of_partitions_has_the_rules_of_its_submission(world: World) -> None:
+    world.define({"a": {"output_table": "t", "bash_cmd": "true"}, "alert": ALERT})
+    world.submit("a", None, start="2026-01-01", end="2026-01-01", notify=TO_ALERT)
+    (step,) = world.states()
+    world.finish(step, Ending.ERROR)
+    assert [each.target.app for each in take(world)] == ["alert"]
+
+
+def test_a_chunk_has_the_rules_of_its_submission(world: World) -> None:
+    world.define({"a": {"chunk_size": 4, "bash_cmd": "true"}, "alert": ALERT})
+    world.submit("a", None, work_ids="1-2", notify=TO_ALERT)
+    (chunk,) = world.states()
+    world.finish(chunk, Ending.ERROR)
+    assert [each.target.app for each in take(world)] == ["alert"]
+
+
+def test_a_schedule_has_rules_and_its_due_time_counts(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}", "bash_cmd": "true"},
+            "schedules": {
+                "nightly": {
+                    "app": "a",
+                    "key": "{due:%Y%m%d}",
+                    "cron": "0 2 * * *",
+                    "policy": {"due_within": "1h"},
+                    "notify": [rule("late")],
+                    "misfire_grace": "10h",
+                }
+            },
+        }
+    )
+    world.queue.append(Look())
+    world.deliver()
+    world.now += timedelta(hours=2, minutes=30)
+    world.queue.append(Look())
+    world.deliver()
+    assert world.states() == {"a/20260101": State.READY}
+    world.tick(after_s=29 * 60)
+    assert take(world) == []
+    world.tick(after_s=60)
+    (found,) = take(world)
+    assert (found.event, found.submission) == ("late", "schedule:nightly:2026-01-01T02:00:00Z")
+
+
+def test_one_receiver_of_two_rules_gets_an_event_once(world: World) -> None:
+    world.define({"a": {"job_id": "{x}", "bash_cmd": "true", "notify": TO_ALERT}, "alert": ALERT})
+    world.submit("a", notify=TO_ALERT)
+    world.finish("a", Ending.ERROR)
+    assert [each.target.app for each in take(world)] == ["alert"]

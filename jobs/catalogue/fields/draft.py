@@ -18,6 +18,7 @@ from sluice.jobs.keys.template import Template
 from sluice.jobs.model.dependency import TwoWay, When
 from sluice.jobs.model.program import Program
 from sluice.jobs.model.spark import Spark
+from sluice.jobs.notifications.rules import NotifyRule
 from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.rate_limit import RateLimit
@@ -39,7 +40,8 @@ class UnreadApp(Struct, frozen=True, kw_only=True):
     """One app of one source, unread. ``default_job_id`` and ``default_ids`` come from the source.
 
     ``text`` is the text of the whole module if the module is one app. ``spent`` are options that the source has
-    already read itself. ``hooks`` are the paths of the hooks in the source.
+    already read itself. ``hooks`` are the paths of the hooks in the source, and ``notify`` its rules for all
+    of its apps.
     """
 
     origin: str
@@ -52,6 +54,7 @@ class UnreadApp(Struct, frozen=True, kw_only=True):
     text: str = ""
     spent: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
+    notify: tuple[NotifyRule, ...] = ()
 
 
 class ScheduleEntry(Struct, frozen=True, kw_only=True):

@@ -4,9 +4,15 @@ from collections.abc import Mapping
 from typing import get_args
 from urllib.parse import urlsplit
 
-from sluice.jobs.catalogue.errors import At, Words, one_of, read_mapping
+from msgspec.structs import replace
+
+from sluice.jobs.api.definition import Definition
+from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, one_of, read_mapping
+from sluice.jobs.keys.identifiers import Text
+from sluice.jobs.model.app import App
 from sluice.jobs.notifications.rules import TROUBLE, BodyFormat, JobEvent, NotifyRule, Receiver, references
 from sluice.jobs.runners.command.environment import WITHHELD, is_withheld
+from sluice.jobs.schedules.schedule import Schedule
 from sluice.jobs.text.units import read_duration_s
 
 #: Rules of one definition, at most. Each event is compared with every rule.
@@ -17,20 +23,82 @@ _FORM = '[{"on": ["failed"], "webhook": "${ALERT_URL}"}]'
 
 def read_notify(words: Mapping[str, object], at: At) -> tuple[NotifyRule, ...]:
     """Return the rules of ``notify``. Each invalid one adds a fault and is left out."""
-    value = words.get("notify", ())
+    try:
+        return parse_rules(words.get("notify", ()))
+    except ValueError as error:
+        at.add(f"notify: {error}")
+        return ()
+
+
+def parse_rules(value: object) -> tuple[NotifyRule, ...]:
+    """Return the rules. ValueError with all of their errors."""
     if not isinstance(value, list | tuple):
-        at.add(f"notify: {value!r} is not a list of rules; write {_FORM}")
-        return ()
+        raise ValueError(f"{value!r} is not a list of rules; write {_FORM}")
     if len(value) > RULES_MAX:
-        at.add(f"notify: it has {len(value)} rules, more than the {RULES_MAX} that are allowed")
-        return ()
+        raise ValueError(f"it has {len(value)} rules, more than the {RULES_MAX} that are allowed")
     rules: list[NotifyRule] = []
+    wrong: list[str] = []
     for number, each in enumerate(value, 1):
         try:
             rules.append(_read_rule(each))
         except ValueError as error:
-            at.add(f"notify: rule {number}: {error}")
+            wrong.append(f"rule {number}: {error}")
+    if wrong:
+        raise ValueError("; ".join(wrong))
     return tuple(rules)
+
+
+def submitted_rules(value: object) -> tuple[NotifyRule, ...]:
+    """Return the rules of a submission. ValueError if they have any other receiver than an app: a submitter may not
+    have a request sent."""
+    rules = parse_rules(value)
+    if any(rule.to.app is None for rule in rules):
+        raise ValueError("a submission may only notify an app; other receivers belong into the definitions")
+    return rules
+
+
+def receiver_fault(receiver: Receiver, app: App | None) -> str | None:
+    """Return the reason why a receiver cannot get events, or None. ``app`` is the app that it names, if it exists."""
+    if receiver.app is None:
+        return None
+    if app is None:
+        return f"there is no app {receiver.app!r}"
+    if not app.is_keyed_by_template or len(app.template.names) != 1:
+        return f"{app.name} has not exactly one identifier, for the id of the event"
+    if not isinstance(app.kind(app.template.names[0]), Text):
+        return f"the identifier of {app.name} is no text, and the id of an event is one"
+    if any(rule.to.app for rule in app.policy.notify):
+        return f"{app.name} itself notifies an app, which could go on without end"
+    return None
+
+
+def with_receivers(
+    schedules: Mapping[str, Schedule], apps: Mapping[str, App], faults: DefinitionFaults
+) -> Mapping[str, Schedule]:
+    """Return the schedules, after adding a fault for each rule of them or of the apps with an app that cannot get
+    events."""
+    places = [(each.name, each.origin, each.policy.notify) for each in apps.values()]
+    places += [(each.app, each.source, each.notify) for each in schedules.values()]
+    for name, origin, rules in places:
+        for rule in rules:
+            if fault := receiver_fault(rule.to, apps.get(rule.to.app or "")):
+                faults.add(origin, name, f"notify: {fault}")
+    return schedules
+
+
+def with_source_rules(apps: Mapping[str, App], rules: Mapping[str, tuple[NotifyRule, ...]]) -> dict[str, App]:
+    """Return the apps with the rules of their sources, by app, in addition to their own.
+
+    An app that gets events has no rules of its source: its own failure would lead to another job of it, without end.
+    """
+    every = [*rules.values(), *(app.policy.notify for app in apps.values())]
+    receiving = {rule.to.app for each in every for rule in each}
+    return {
+        name: replace(app, policy=replace(app.policy, notify=(*app.policy.notify, *rules[name])))
+        if rules.get(name) and name not in receiving
+        else app
+        for name, app in apps.items()
+    }
 
 
 def read_due_within_s(value: object) -> float | None:
@@ -50,8 +118,10 @@ def _read_rule(value: object) -> NotifyRule:
     on: tuple[JobEvent, ...] = fields.pop("on", ())
     if not on:
         raise ValueError(f"there is no on, the list of events; write {_FORM}")
-    if "webhook" not in fields:
-        raise ValueError(f"there is no receiver; write {_FORM}")
+    if ("webhook" in fields) == ("app" in fields):
+        raise ValueError(f"it has not exactly one of webhook and app; write {_FORM}")
+    if "format" in fields and "app" in fields:
+        raise ValueError("format is for a webhook")
     if JobEvent.RECOVERED in on and not set(TROUBLE) & set(on):
         raise ValueError(
             f"a job recovers from an event that the rule sends; add one of {', '.join(TROUBLE)} to on"
@@ -91,8 +161,20 @@ def _check_references(text: str) -> None:
         raise ValueError("a reference to a secret is ${NAME}, with letters, digits and _")
 
 
+def _app(value: object) -> str:
+    name = value.name if isinstance(value, Definition) else value
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{value!r} is not the name of an app")
+    return name
+
+
 def _format(value: object) -> str:
     return one_of(value, get_args(BodyFormat))
 
 
-_WORDS: Words = {"on": ("on", _events), "webhook": ("webhook", _webhook), "format": ("format", _format)}
+_WORDS: Words = {
+    "on": ("on", _events),
+    "webhook": ("webhook", _webhook),
+    "app": ("app", _app),
+    "format": ("format", _format),
+}

@@ -19,6 +19,7 @@ import msgspec
 from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, nearest, one_of, read_fields, unknown
 from sluice.jobs.catalogue.fields.draft import ScheduleEntry
+from sluice.jobs.catalogue.fields.notify_option import parse_rules
 from sluice.jobs.catalogue.fields.policy_options import parse_policy
 from sluice.jobs.catalogue.fields.submitter_options import refused_options
 from sluice.jobs.errors import BadKey, BadRequest
@@ -148,6 +149,7 @@ TIMING_WORDS: Words = {
     "catch_up": ("catch_up", _catch_up),
     "overlap": ("overlap", partial(one_of, words=_OVERLAP)),
     "jitter": ("jitter_s", read_duration_s),
+    "notify": ("notify", parse_rules),
 }
 #: By option for the request: the field of the submission, and the function that reads its value.
 REQUEST_WORDS: Words = {

@@ -20,6 +20,7 @@ from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
 from sluice.jobs.catalogue.fields.app_options import read_app
 from sluice.jobs.catalogue.fields.compensation_option import check_compensations
 from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, ScheduleEntry, Selector, UnreadApp
+from sluice.jobs.catalogue.fields.notify_option import read_notify, with_receivers, with_source_rules
 from sluice.jobs.catalogue.fields.policy_options import check_pools
 from sluice.jobs.catalogue.fields.schedule_options import read_schedules, schedules_of_document
 from sluice.jobs.catalogue.resolve.dependency_links import link_apps
@@ -45,6 +46,7 @@ from sluice.jobs.catalogue.sources.stau import (
 )
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.notifications.rules import NotifyRule
 from sluice.jobs.text.server_address import without_password
 
 #: Jobs that one job may need or trigger, and that one definition may enumerate, at most.
@@ -69,7 +71,7 @@ def load(
     faults = DefinitionFaults()
     _check_delimiter(delimiter, faults)
     written = [each for source in sources for each in read_source(source, faults, fetch)]
-    entries = (_revised(each, instead) for each in written if isinstance(each, UnreadApp))
+    entries = [_revised(each, instead) for each in written if isinstance(each, UnreadApp)]
     drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
     _check_graph(drafts, faults)
     check_pools(drafts.values())
@@ -77,9 +79,10 @@ def load(
     # A fault of one app would also cause faults in its neighbours, so only apps without faults are linked.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
     check_compensations(drafts, sound)
+    sound = with_source_rules(sound, {each.name: each.notify for each in reversed(entries)})
     alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
     timed = (each for each in written if isinstance(each, ScheduleEntry))
-    schedules = read_schedules(timed, sound, drafts, faults)
+    schedules = with_receivers(read_schedules(timed, sound, drafts, faults), sound, faults)
     confs = read_confs((each for each in written if isinstance(each, ConfEntry)), drafts)
     faults.raise_any()
     return Catalogue(
@@ -189,6 +192,8 @@ def _stamped(app: App, draft: Draft) -> App:
 
 
 _DEFAULT = "default_job_id"
+#: A list under this name has the rules of a source. An app may have the same name, but is no list.
+_NOTIFY = "notify"
 _SCHEDULES = "schedules"
 _NO_APP = "it defines no app; put @app(…) of jobs above a function, or write a STAU_CONFIG"
 
@@ -264,9 +269,15 @@ def _from_document(document: dict[str, object], at: At) -> Iterator[Written]:
     if _SCHEDULES in document:
         yield from schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at)
     ids = default_of_document(document, at)
+    notify = _notify(document.pop(_NOTIFY), at) if isinstance(document.get(_NOTIFY), list) else ()
     for name, words in document.items():
         yield UnreadApp(
-            origin=at.source, name=name, words=words, default_job_id=_default(default, at), default_ids=ids
+            origin=at.source,
+            name=name,
+            words=words,
+            default_job_id=_default(default, at),
+            default_ids=ids,
+            notify=notify,
         )
 
 
@@ -323,6 +334,8 @@ def _hooks(module: ModuleType, place: str) -> list[str]:
 def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
     """Yield every definition among the module's names, including imported ones, once each and in order."""
     default = _default(getattr(module, _DEFAULT, None), at)
+    rules = getattr(module, _NOTIFY, None)
+    notify = _notify(rules, at) if isinstance(rules, list) else ()
     names: dict[int, str] = {}
     for attribute, value in vars(module).items():
         if isinstance(value, Definition) and names.setdefault(id(value), attribute) == attribute:
@@ -333,6 +346,7 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
                 default_job_id=default,
                 function=value.function,
                 function_path=f"{place}:{attribute}",
+                notify=notify,
             )
     yield from read_config(module, place, at)
 
@@ -351,6 +365,11 @@ def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntr
                     words=declarative(each.options, at),
                     definition=each,
                 )
+
+
+def _notify(value: object, at: At) -> tuple[NotifyRule, ...]:
+    """Return the rules of a source for all of its apps."""
+    return read_notify(declarative({_NOTIFY: value}, at), at)
 
 
 def _default(value: object, at: At) -> str | None:

@@ -1,9 +1,11 @@
 """The options ``notify`` and ``due_within``: valid values, and the faults of all others."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sluice.jobs.catalogue import load
 from sluice.jobs.errors import DefinitionError
 from sluice.jobs.notifications.rules import JobEvent, NotifyRule, Receiver
 from tests.world import catalogue_of
@@ -28,7 +30,11 @@ def test_rules_are_parsed() -> None:
         ("x", "is not a list of rules"),
         ([3], "rule 1: 3 is no mapping"),
         ([{"webhook": URL}], "there is no on"),
-        ([{"on": ["failed"]}], "there is no receiver"),
+        ([{"on": ["failed"]}], "has not exactly one of webhook and app"),
+        ([{"on": ["failed"], "webhook": URL, "app": "b"}], "has not exactly one of webhook and app"),
+        ([{"on": ["failed"], "app": "b"}], "there is no app 'b'"),
+        ([{"on": ["failed"], "app": "a"}], "a itself notifies an app"),
+        ([{"on": ["failed"], "app": "b", "format": "slack"}], "format is for a webhook"),
         ([{"on": "failed", "webhook": URL}], "is not a list of events"),
         ([{"on": ["fail"], "webhook": URL}], r"did you mean failed\?"),
         ([{"on": ["recovered"], "webhook": URL}], "a job recovers from an event that the rule sends"),
@@ -64,3 +70,36 @@ def test_the_label_of_a_receiver_shows_no_path() -> None:
         == "webhook https://hooks.example.org"
     )
     assert Receiver(webhook="${ALERT_URL}").label == "webhook ${ALERT_URL}"
+
+
+def test_rules_of_a_source_are_added_to_those_of_its_apps_except_receivers() -> None:
+    every = [{"on": ["failed"], "app": "alert"}]
+    own = [{"on": ["succeeded"], "webhook": URL}]
+    catalogue = catalogue_of(
+        {"notify": every, "a": WORDS | {"notify": own}, "b": WORDS, "alert": WORDS | {"job_id": "{event}"}}
+    )
+    assert [rule.to.label for rule in catalogue["a"].policy.notify] == [
+        "webhook https://alerts.example.org",
+        "app alert",
+    ]
+    assert [rule.to.label for rule in catalogue["b"].policy.notify] == ["app alert"]
+    assert catalogue["alert"].policy.notify == ()
+
+
+def test_a_module_has_rules_for_all_of_its_apps(tmp_path: Path) -> None:
+    source = tmp_path / "pipeline.py"
+    source.write_text(
+        "from sluice import app\n"
+        'notify = [{"on": ["failed"], "webhook": "${ALERT_URL}"}]\n'
+        "@app\n"
+        "def a(x: str) -> None: ...\n"
+    )
+    assert [rule.to.label for rule in load([str(source)])["a"].policy.notify] == ["webhook ${ALERT_URL}"]
+
+
+def test_a_wrong_rule_of_a_source_or_schedule_is_a_fault() -> None:
+    with pytest.raises(DefinitionError, match="notify: rule 1: there is no on"):
+        catalogue_of({"notify": [{"webhook": URL}], "a": WORDS})
+    schedule = {"app": "a", "key": "1", "every": "1h", "notify": [{"on": ["failed"], "app": "x"}]}
+    with pytest.raises(DefinitionError, match="there is no app 'x'"):
+        catalogue_of({"a": WORDS, "schedules": {"s": schedule}})
