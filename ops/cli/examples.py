@@ -199,6 +199,14 @@ sluice partitions land events 2026-11-03 --again  # its contents have changed
 sluice partitions restate                        # make all stale partitions again
 sluice partitions restate events 2026-11-01..2026-11-07 --wait
 """,
+    "notifications ls": """
+sluice notifications ls
+sluice notifications ls --limit 10
+""",
+    "notifications retry": """
+sluice notifications retry --all
+sluice notifications retry 0197b3a4-52cd-7c11-9b1e-3f6f3c1de7a0
+""",
     "schedules ls": """
 sluice schedules ls
 sluice schedules ls nightly --limit 5            # list its due times with their outcomes

@@ -41,7 +41,7 @@ NAMES: dict[str, Family] = {
 OF_RABBITMQ = {"rabbitmq_alarms_free_disk_space_watermark", "rabbitmq_alarms_memory_used_watermark"}
 #: Allowed values of the labels that have a fixed list.
 VALUES = {
-    "state": {*map(str, State), "alive", "lost", "busy", "idle"},
+    "state": {*map(str, State), "alive", "lost", "busy", "idle", "pending", "dead"},
     "kind": {*map(str, REPAIRS)},
     "app": {*CONTROL},
 }

@@ -154,6 +154,12 @@ def drops_lineage(world: World) -> None:
     meter.read()
 
 
+def fails_with_a_rule(world: World) -> None:
+    world.apps("a", notify=[{"on": ["failed"], "webhook": "https://alerts.example.org/"}])
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+
+
 #: By metric: an event, the labels, and the least increase of the value.
 MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.JOBS: (submits, ("a", "ready"), 1),
@@ -173,6 +179,7 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.SCHEDULE_LATE: (is_late_with_a_schedule, (), 90),
     families.UNPLANNED: (plans_nothing, (), 90),
     families.LEADER: (is_led_no_more, (), 45),
+    families.NOTIFICATIONS: (fails_with_a_rule, ("pending",), 1),
     families.APP_PAUSED: (pauses, ("a",), 1),
     families.BREAKER_OPEN: (keeps_failing, ("a",), 1),
     families.LINEAGE_DROPPED: (drops_lineage, (), 3),

@@ -195,6 +195,22 @@ COMMANDS = (
         ),
     ),
     CommandGroup(
+        word="notifications",
+        help="list deliveries that were given up, and send them again: ls, retry",
+        commands=(
+            Command(
+                word="ls",
+                help="list the deliveries of events that were given up",
+                module="sluice.ops.cli.commands.notifications.ls",
+            ),
+            Command(
+                word="retry",
+                help="send events again whose delivery was given up",
+                module="sluice.ops.cli.commands.notifications.retry",
+            ),
+        ),
+    ),
+    CommandGroup(
         word="partitions",
         help="list partitions, report external ones, and make stale ones again: ls, land, restate",
         commands=(

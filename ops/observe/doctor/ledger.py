@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from sluice.ledger.notifications.dead_letters import DeliveryCounts
 from sluice.ledger.reads.server_health import LONG_S, TOLD_MAX, VERSION_MIN, Long, ServerFacts, TableSize
 from sluice.ledger.recovery.invariants import Breach
 from sluice.ledger.schema import migrate
@@ -108,6 +109,16 @@ def tables(found: Sequence[TableSize], *, where: str) -> Iterator[Finding]:
                 f"Find out what blocks autovacuum (an old transaction?), then run VACUUM {each.name}.",
                 where=where,
             )
+
+
+def notifications(found: DeliveryCounts, *, where: str) -> Iterator[Finding]:
+    if found.dead:
+        yield warn(
+            ABOUT,
+            f"The delivery of {counted(found.dead, 'notification')} was given up.",
+            "`sluice notifications ls` shows the errors, and `sluice notifications retry --all` sends them again.",
+            where=where,
+        )
 
 
 def agreement(found: Sequence[Breach] | None, *, where: str) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.notifications.dead_letters import delivery_counts
 from sluice.ledger.reads import fleet, schedule_states, server_health
 from sluice.ledger.schema import migrate
 from sluice.ops.console.server import ListenAddress
@@ -119,6 +120,7 @@ class Examination:
         opened = ledger.transact(server_health.long_transactions)
         yield from ledgers.transactions(opened, server.now, where=self._where)
         yield from ledgers.tables(ledger.transact(server_health.tables), where=self._where)
+        yield from ledgers.notifications(ledger.transact(delivery_counts), where=self._where)
 
     def _agreement(self, ledger: Ledger) -> Iterator[Finding]:
         found = server_health.contradictions(ledger, within_s=AGREEMENT_S_MAX)

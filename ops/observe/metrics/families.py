@@ -127,6 +127,12 @@ BREAKER_OPEN = Family(
 LINEAGE_DROPPED = Family(
     "sluice_lineage_dropped_total", MetricKind.COUNTER, (), "Events of lineage that could not be sent."
 )
+NOTIFICATIONS = Family(
+    "sluice_notifications",
+    MetricKind.GAUGE,
+    ("state",),
+    "Deliveries of notifications: pending, and given up (dead).",
+)
 BROKER_UP = Family(
     "sluice_broker_up", MetricKind.GAUGE, (), "Whether the broker answered, within two seconds."
 )
@@ -143,6 +149,6 @@ BROKER_DEAD = Family(
 FAMILIES = (
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, APP_DEFINITIONS),
     *(WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
-    *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED),
+    *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED, NOTIFICATIONS),
     *(APP_PAUSED, BREAKER_OPEN, BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
 )

@@ -8,6 +8,7 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.limits.app_pauses import pauses
+from sluice.ledger.notifications.dead_letters import delivery_counts
 from sluice.ledger.reads import fleet, state_statistics
 from sluice.ledger.reads.fleet import differing
 from sluice.ledger.reads.state_statistics import standing
@@ -35,6 +36,7 @@ def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
         **_of_troubles(tx),
         **_of_what_stopped(tx),
         **_of_pauses(tx, apps),
+        **_of_notifications(tx),
     }
 
 
@@ -90,6 +92,11 @@ def _of_what_stopped(tx: Tx) -> dict[Family, Values]:
         families.UNPLANNED: {_ONE: _age_s(stopped.unplanned_since, stopped.at)},
         families.LEADER: leader,
     }
+
+
+def _of_notifications(tx: Tx) -> dict[Family, Values]:
+    found = delivery_counts(tx)
+    return {families.NOTIFICATIONS: {("pending",): found.pending, ("dead",): found.dead}}
 
 
 def _of_pauses(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:

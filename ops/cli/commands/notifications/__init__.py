@@ -1,0 +1,1 @@
+"""Commands ``sluice notifications``."""
