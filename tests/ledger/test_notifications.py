@@ -10,6 +10,7 @@ from sluice.broker.messages import Look
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.database.connection import Tx
 from sluice.ledger.notifications import deliveries
 from sluice.ledger.notifications.deliveries import (
     ATTEMPTS_MAX,
@@ -458,3 +459,26 @@ def test_one_receiver_of_two_rules_gets_an_event_once(world: World) -> None:
     world.submit("a", notify=TO_ALERT)
     world.finish("a", Ending.ERROR)
     assert [each.target.app for each in take(world)] == ["alert"]
+
+
+def test_two_notifiers_at_the_same_time_route_and_take_different_rows(world: World) -> None:
+    world.apps("a", notify=[rule("failed")])
+    world.submit("a", "0")
+    world.finish("a/0", Ending.ERROR)
+    record(world, take(world))
+    for key in "123":
+        world.submit("a", key)
+        world.finish(f"a/{key}", Ending.ERROR)
+
+    def first_routes(tx: Tx) -> tuple[int, int]:
+        return deliveries.route(tx, 2), world.ledger.transact(lambda other: deliveries.route(other, 10))
+
+    def first_takes(tx: Tx) -> tuple[set[int], set[int]]:
+        mine = deliveries.take(tx, 2, together=10, busy={})
+        others = world.ledger.transact(lambda other: deliveries.take(other, 10, together=10, busy={}))
+        return {each.number for each in mine}, {each.number for each in others}
+
+    mine, others = world.ledger.transact(first_routes)
+    assert (mine, others) == (2, 1)
+    taken, left = world.ledger.transact(first_takes)
+    assert (len(taken), len(left), taken & left) == (2, 1, set())

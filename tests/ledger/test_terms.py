@@ -3,22 +3,16 @@
 from sluice.ledger.job_graph.insertion import TERMS
 from sluice.ledger.schema.job_tables import job
 
-#: Columns that are written when the job is inserted or moves, and are no terms of a plan.
+#: Columns that are written when the job is inserted or moves, and are no terms of a plan. The rules of notification are
+#: written by a statement of their own, only for jobs that have some (``notifications.subscriptions``).
 WRITTEN_BY_VERBS = {
     *("id", "key", "state", "created_at", "changed_at", "dispatched_at", "dispatch_attempts", "worker"),
     *("round", "claim", "fails", "timeouts", "losses", "consecutive_fails", "attempt_timeout_at"),
     *("effective_deadline", "paused", "waiting_for_slot", "archived_at", "pruned_at", "unbounded"),
     *("handle", "next_poll_at", "poll_interval_s", "failed_polls", "external_status"),
-    *(
-        "event",
-        "flight",
-        "saga_open",
-        "saga_first_claim",
-        "abort_reason",
-        "undoes",
-        "undoes_claim",
-        "expansion",
-    ),
+    *("notify", "notify_on", "alerts", "late_at", "late"),
+    *("event", "flight", "saga_open", "saga_first_claim", "abort_reason", "undoes", "undoes_claim"),
+    "expansion",
 }
 #: Columns that are sent for each job and not with the terms that many jobs share.
 OF_EACH_JOB = {"work_ids", "bisected_from"}
