@@ -44,7 +44,7 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class Receiver(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Receiver of events. Exactly one of the first fields is set.
+    """Receiver of events: a webhook or an app.
 
     ``webhook`` is a URL that may refer to secrets as ``${NAME}``. The process that delivers replaces them, so the
     ledger never contains them. ``app`` is the name of an app with one identifier: a job of it is submitted, with the id

@@ -100,7 +100,9 @@ def test_a_plan_reruns_only_inputs_that_are_too_old(clerk: Clerk, name: str) -> 
 def test_the_text_of_a_plan_names_jobs_that_run_again_and_why(clerk: Clerk) -> None:
     source = clerk.defines(APPS)
     facts = clerk.writes("facts.json", json.dumps({"freshness": {"a": {"1": "2026-01-01T05:00:00Z"}}}))
-    lines = clerk.reads("--apps", source, "plan", "b", "1", "--facts", facts, "--now", NOW)
+    lines = clerk.reads(
+        "--apps", source, "plan", "b", "1", "--push", "wanted", "--facts", facts, "--now", NOW
+    )
     assert [line.split() for line in lines] == [
         ["job", "key", "state", "after"],
         ["a#1", "1", "ready"],

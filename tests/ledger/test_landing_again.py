@@ -237,5 +237,5 @@ class TestRestate:
         world.define({**CHAIN, "b": CHAIN["b"] | {"partition": {"first": "2024-04-04"}}})
         assert [(each.app, each.keys) for each in _restate(world, "b")] == [
             ("b", ("2024-04-04",)),
-            ("c", ("2024-04-03..2024-04-04",)),
+            ("c", ("2024-04-04",)),
         ]

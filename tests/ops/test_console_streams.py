@@ -38,7 +38,7 @@ def test_a_stream_follows_a_job_and_its_submission(caller: Caller, desk_of_modul
             ended = until(events, "submission", state="succeeded")
         assert ended["progress"] == {"total": 3, "ended": 3, "failed": 0, "about": False}
     with caller.hears("job:report/20261105") as events:
-        told = until(events, "job")
+        told = until(events, "job", state="succeeded")
         assert told == {
             "app": "report",
             "key": "20261105",

@@ -105,7 +105,7 @@ _OF_JOBS = {
         code(bisection, "_SPLIT", "SELECT 1, '', '[]' WHERE false"), theme="chunks", first=3
     ),
     "planning ignores partitions in progress": Mutant(
-        sql(partitions, "_HELD", f"OR job.state IN ({sql_list(*sorted(LIVE))})", ""),
+        sql(partitions, "_HELD", f"THEN job.state IN ({sql_list(*sorted(LIVE))})", "THEN false"),
         theme="partitions",
         first=1,
     ),

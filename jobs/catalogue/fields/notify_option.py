@@ -119,12 +119,12 @@ def _read_rule(value: object) -> NotifyRule:
     if not on:
         raise ValueError(f"there is no on, the list of events; write {_FORM}")
     if ("webhook" in fields) == ("app" in fields):
-        raise ValueError(f"it has not exactly one of webhook and app; write {_FORM}")
+        raise ValueError(f"it has no receiver or two; write {_FORM}")
     if "format" in fields and "app" in fields:
         raise ValueError("format is for a webhook")
     if JobEvent.RECOVERED in on and not set(TROUBLE) & set(on):
         raise ValueError(
-            f"a job recovers from an event that the rule sends; add one of {', '.join(TROUBLE)} to on"
+            f"a job recovers from an event that the rule sends; add {' or '.join(TROUBLE)} to on"
         )
     return NotifyRule(on=on, to=Receiver(**fields))
 

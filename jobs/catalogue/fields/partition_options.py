@@ -10,7 +10,7 @@ table_dependencies = [{table: text, cumulative: bool,
                        start_cutoff, end_cutoff: partition, the first and the last to read,
                        version: of the app that fills it, in a definition that was stored by itself} …]
 modes              = {name: {option of a policy: value} …}
-calendar           = one of ``UNITS``, or {unit: one of ``UNITS``, format: as for strftime}
+calendar           = a unit of ``UNITS``, or {unit: a unit of ``UNITS``, format: as for strftime}
 
 The calendar of a table is known only after all apps have been read (``jobs.catalogue.resolve.tables``).
 ``start_offset: null`` reads all partitions. If no start offset is given and ``start_cutoff`` is set, reading begins at
