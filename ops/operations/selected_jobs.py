@@ -81,7 +81,8 @@ def retrying(client: Client) -> JobOperation:
 
 
 def cancelling(client: Client, ask: Ask[list[int]]) -> JobOperation:
-    """Return the cancellation of jobs, whichever submissions request them. Sagas that have begun are undone first."""
+    """Return the cancellation of jobs, even if several submissions request them. Sagas that have begun are undone
+    first."""
 
     def apply(jobs: Sequence[ListedJob]) -> Changed:
         ended = client.cancel_jobs([job.name for job in jobs])

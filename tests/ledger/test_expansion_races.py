@@ -1,6 +1,6 @@
 """Races of verbs with the planning of added jobs (``job.expand``), stopped at every statement.
 
-Whatever the order, each requested job ends, and each success adds its jobs once.
+In any order, each requested job ends, and each success adds its jobs once.
 """
 
 from collections.abc import Callable

@@ -110,7 +110,7 @@ def test_each_repetition_is_another_landing(world: World) -> None:
 
 
 @pytest.mark.parametrize("ending", [Ending.DONE, Ending.ERROR])
-def test_a_job_that_was_running_ends_stale_in_whichever_round_it_succeeds(
+def test_a_job_that_was_running_ends_stale_in_any_round_in_which_it_succeeds(
     world: World, ending: Ending
 ) -> None:
     _landed(world, lineage("b*3: raw-1, c*2: b", max_fails=1))

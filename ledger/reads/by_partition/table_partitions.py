@@ -41,7 +41,7 @@ FROM unnest(%(tables)s::text[], %(versions)s::text[]) AS given (table_name, vers
            AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))) held
 GROUP BY given.table_name
 """
-# Existing partitions are in one run, whichever jobs made them, if all or none of them are stale. Missing ones are
+# Existing partitions of several jobs are in one run, if all or none of them are stale. Missing partitions are
 # divided by the state of their jobs.
 _RUNS = f"""
 SELECT min(partition) AS first, max(partition) AS last, bool_and(done) AS done, bool_and(stale) AS stale,

@@ -15,7 +15,9 @@ from sluice.ops.operations.installation import Installation
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "table", nargs="?", help="only what is made from this table, or by its app; default: all tables"
+        "table",
+        nargs="?",
+        help="only partitions that are made from this table, or by its app; default: all tables",
     )
     parser.add_argument(
         "partition",
