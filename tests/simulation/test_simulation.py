@@ -61,7 +61,7 @@ BUSY = {
     "sagas": 13,
     "trips": 5,
     "breakers": 24,
-    "expansions": 3,
+    "expansions": 68,
 }
 
 

@@ -270,8 +270,9 @@ def test_invalid_data_on_the_event_pipe_is_dropped(bench: Bench) -> None:
     assert bench.isolate("write_nonsense_to_every_descriptor").ending is Ending.DONE
 
 
-def test_an_endless_line_on_the_event_pipe_takes_no_memory() -> None:
-    ear = isolated._Ear(Limits(threading.Event(), None), lambda *_: None, lambda *_: None, None)
+def test_an_endless_line_on_the_event_pipe_takes_no_memory(bench: Bench) -> None:
+    assignment = bench.assign(isolated_app("fine"))
+    ear = isolated._Ear(Limits(threading.Event(), None), lambda *_: None, None, assignment)
     for _ in range(100):
         ear.hear(b"x" * 65536)
     ear.hear(b'\n{"type":"ended","ending":"done","error":null}\n')
