@@ -16,6 +16,7 @@ from msgspec import Struct
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.planner.bubble_down import may_push
 from sluice.actors.planner.bubble_up import follow_turns
+from sluice.actors.planner.daily_tables import makes_days
 from sluice.broker.messages import Execute, Executed, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Outcome
@@ -160,14 +161,16 @@ def _propagate(
     concerned = demand.affected_by(
         tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
     )
-    dependencies.add_to_outbox(tx, concerned.pushing)
+    making = [job for job, app in finished.items() if makes_days(catalogue, app)]
+    pushing = sorted({*concerned.pushing, *making})
+    dependencies.add_to_outbox(tx, pushing)
     propagated = dependencies.propagate(tx, ended, leave_startable=capacity is not None)
     taken = _claim_some(tx, catalogue, propagated.startable, capacity)
     claimed = {job.id for job in taken.jobs}
     rest = [job.job for job in propagated.startable if job.job not in claimed]
     ready = [*open_gates(tx, By.PLANNER, rest), *follow_turns(tx, catalogue, propagated)]
     submissions.settle(tx, concerned.watching)
-    return concerned.pushing, ready, taken
+    return pushing, ready, taken
 
 
 def _claim_some(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
+from sluice.actors.planner.daily_tables import makes_days
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -22,8 +23,10 @@ _LOG = logging.getLogger("sluice.planner")
 
 
 def may_push(catalogue: Catalogue, app: str) -> bool:
-    """Return whether the end of a job of this app can cause children to be planned."""
-    return app in catalogue and catalogue[app].partitioning is None and bool(catalogue.children_of(app))
+    """Return whether the end of a job of this app can cause children to be planned, or complete a day of a table."""
+    if app not in catalogue or catalogue[app].partitioning is not None:
+        return False
+    return makes_days(catalogue, app) or bool(catalogue.children_of(app))
 
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:

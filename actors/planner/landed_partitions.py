@@ -113,10 +113,14 @@ def _land(tx: Tx, *, table: TableOf, found: list[int], catalogue: Catalogue | No
         partitions.lock_tables(tx, [table.name])
         again, stale = 0, {}
     new = partitions.land(tx, table.name, table.version, found)
-    awaited = partitions.awaited(tx, table.name)
-    ended = partitions.land_jobs(tx, _come(table.calendar, awaited, found)) if awaited and found else []
-    messages = [Ended(jobs=tuple(ended))] if ended else []
-    return LandingResult(new=new, again=again, stale=stale, messages=messages)
+    return LandingResult(new=new, again=again, stale=stale, messages=end_awaited(tx, table, found))
+
+
+def end_awaited(tx: Tx, table: TableOf, found: Sequence[int]) -> list[Message]:
+    """End the placeholder jobs that wait for these landed partitions, in order. Return the message about their end."""
+    awaited = partitions.awaited(tx, table.name) if found else {}
+    ended = partitions.land_jobs(tx, _come(table.calendar, awaited, found)) if awaited else []
+    return [Ended(jobs=tuple(ended))] if ended else []
 
 
 def _land_again(tx: Tx, catalogue: Catalogue, table: TableOf, found: list[int]) -> tuple[int, dict[str, int]]:

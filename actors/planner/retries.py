@@ -80,7 +80,7 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str) -> Sequence[Message]:
         return []
     number = held.number
     submissions.activate(tx, [number])
-    ready = _run_again(tx, catalogue, number)
+    ready = run_again(tx, catalogue, number)
     submissions.settle(tx, [number])
     return announce(tx, ready)
 
@@ -102,7 +102,7 @@ def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[Job
     return announce(tx, ready)
 
 
-def _run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
+def run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
     """Run the unsuccessful jobs again, and return the jobs that may start.
 
     A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and

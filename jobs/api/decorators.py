@@ -65,8 +65,9 @@ def app(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     ``**options`` are the options of the app: limits, retries, dependencies and so on. ``function`` is the decorated
     function, if no options are written. The result can be called like the function.
 
-    The app is keyed by chunk if it has ``chunk_size``, and by partition if it has ``output_table``, ``partition``,
-    ``step_size``, ``table_dependencies`` or ``modes``.
+    The app is keyed by chunk if it has ``chunk_size``, and by partition if it has ``partition``, ``step_size``,
+    ``table_dependencies`` or ``modes``. With ``output_table`` alone it is keyed by partition, too, unless a parameter
+    is a ``date`` or it has a ``job_id``: then all jobs of one day make the partition of this day.
     """
     return _defined(function, options) if function else lambda decorated: _defined(decorated, options)
 

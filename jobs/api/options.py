@@ -290,7 +290,13 @@ class AppOptions(TemplateOptions, total=False):
         Sequence[str], About("Data that the app writes, for lineage.", "[]", '["warehouse.orders"]')
     ]
     output_table: Annotated[
-        str, About("Table whose partitions the app fills.", "the app's name", '"sales_daily"')
+        str,
+        About(
+            "Table whose partitions the app fills. If jobs of the app have keys with one date, all jobs of a day make"
+            " its partition.",
+            "the app's name",
+            '"sales_daily"',
+        ),
     ]
     partition: Annotated[
         str | Mapping[str, Any],

@@ -21,7 +21,7 @@ class Catalogue(Mapping[str, App]):
     """App name → app. ``load`` makes it from sources; its content has been checked as a whole.
 
     ``schedules`` are by id. ``sources`` names all loaded sources, including those without schedules. ``externals``
-    are the tables that apps read and no app fills, with the calendar of each. ``confs`` are by name, each with the
+    are the tables that no app with partitions fills, with the calendar of each. ``confs`` are by name, each with the
     final app of each mode. A submission may name an app that is missing here for ``unknown_app_grace_s`` seconds.
     """
 
@@ -45,9 +45,10 @@ class Catalogue(Mapping[str, App]):
         self._ranks = _ranks(self._apps)
         self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
         self._readers = _readers(self._filled.values())
+        self._daily = {app.table_of_days: app for app in self._apps.values() if app.table_of_days}
         self.externals: Mapping[str, Calendar] = {
             table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
-        }
+        } | dict.fromkeys(self._daily, Calendar("day"))
         groups = tuple(chain.from_iterable(alternatives.values()))
         self._served = _links_by_parent(self._apps, groups)
         self._bridged = _bridges_by_parent(self._apps, groups)
@@ -98,8 +99,8 @@ class Catalogue(Mapping[str, App]):
         Each occurs once, in the order of the definitions.
         """
         serving = [*self._served[name], *self._bridged[name]]
-        partitioning = self._apps[name].partitioning
-        readers = self.readers_of(partitioning.table) if partitioning else ()
+        table = self._apps[name].table
+        readers = self.readers_of(table) if table else ()
         children = [alternative.child for alternative, _ in serving] + [app for app, _ in readers]
         return tuple(dict.fromkeys(app.name for app in children))
 
@@ -112,8 +113,17 @@ class Catalogue(Mapping[str, App]):
         )
 
     def fills(self, table: str) -> App | None:
-        """Return the app that fills this table, or None if an external process does."""
+        """Return the app with partitions that fills this table, if there is one."""
         return self._filled.get(table)
+
+    @property
+    def daily_makers(self) -> tuple[App, ...]:
+        """Apps that are keyed by template and whose jobs make the days of a table."""
+        return tuple(self._daily.values())
+
+    def makes_days_of(self, table: str) -> App | None:
+        """Return the app that is keyed by template and whose jobs make the days of this table, if there is one."""
+        return self._daily.get(table)
 
     def readers_of(self, table: str) -> tuple[tuple[App, TableDependency], ...]:
         """Return the apps that read this table, and which part of it, in the order of the definitions."""

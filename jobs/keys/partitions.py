@@ -50,7 +50,8 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     possible partition. Without a ``start_offset`` it begins at the first limit, or with the earliest partition. Each
     partition of a ``cumulative`` table contains all of the past, so a single partition is enough if it is not older
     than the last needed one. ``calendar`` belongs to the table. ``producer`` is the app that fills it, or None if an
-    external process does. ``version`` is the producer's.
+    external process does. ``version`` is the producer's. ``daily_maker`` is an app that is keyed by template, if its
+    jobs make the table's days; then there is no producer.
     """
 
     table: str
@@ -62,6 +63,7 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     cumulative: bool = False
     calendar: Calendar = Calendar()
     producer: str | None = None
+    daily_maker: str | None = None
     version: str = ""
 
     @property

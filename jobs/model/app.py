@@ -77,7 +77,8 @@ class App(Struct, frozen=True, kw_only=True):
 
     Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
     is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, their templates accept any
-    key, and their groups are empty.
+    key, and their groups are empty. If an app that is keyed by template has a ``table_of_days``, all of its jobs of one
+    day together make the partition of this day.
 
     ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
     ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
@@ -109,6 +110,7 @@ class App(Struct, frozen=True, kw_only=True):
     saga: Saga | None = None
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
+    table_of_days: str | None = None
     unbounded: bool = False
     compensate: str | None = None
     breaker: Breaker | None = None
@@ -123,6 +125,11 @@ class App(Struct, frozen=True, kw_only=True):
     def is_keyed_by_template(self) -> bool:
         """True if the keys determine which jobs exist and need each other. Otherwise each submission's plan does so."""
         return self.chunking is None and self.partitioning is None
+
+    @property
+    def table(self) -> str | None:
+        """Table that the app's jobs fill, if any."""
+        return self.partitioning.table if self.partitioning else self.table_of_days
 
     @property
     def parent_apps(self) -> Iterator[str]:
@@ -141,7 +148,7 @@ class App(Struct, frozen=True, kw_only=True):
     def _dependencies(self) -> Iterator[str]:
         yield from (each.app for each in (self.chunking.dependencies if self.chunking else ()))
         tables = self.partitioning.dependencies if self.partitioning else ()
-        yield from (each.producer for each in tables if each.producer)
+        yield from (name for each in tables if (name := each.producer or each.daily_maker))
 
     def read_key(self, key: str) -> dict[str, Value]:
         """Return the identifiers of a key, typed. Raises BadKey if the key does not fit the template."""

@@ -220,9 +220,11 @@ def is_reserved(id_: str) -> bool:
 
 
 def narrowed(submission: Submission, name: JobName) -> Submission:
-    """Return the same submission as a request for this one job, without a rerun."""
+    """Return the same submission as a request for this one job with a key, without a rerun."""
     return replace(
         submission,
+        mode=SAGA if submission.is_saga else None,
+        branch=None,
         app=name.app,
         key=name.key,
         keys=None,

@@ -32,13 +32,15 @@ WITH RECURSIVE up (id) AS (
 )
 SELECT id FROM up
 """
+# Steps are left out: their partitions may belong to other jobs by now, so they are planned again with their range.
+_IS_NO_STEP = "job.output_table IS NULL"
 # Downstream: jobs that ended only because these jobs had ended.
 _DEAD_DESCENDANTS = f"""
 WITH RECURSIVE down (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
-    WHERE need.met = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}')
+    WHERE need.met = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}') AND {_IS_NO_STEP}
 )
 SELECT id FROM down
 """
@@ -47,7 +49,7 @@ WITH RECURSIVE down (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
-    WHERE job.state IN ({_ENDED})
+    WHERE job.state IN ({_ENDED}) AND {_IS_NO_STEP}
 )
 SELECT id FROM down
 """
@@ -59,7 +61,7 @@ _UNSUCCESSFUL = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state IN ({sql_list(*sorted(UNSUCCESSFUL))}) ORDER BY id
 """
 # Steps and undos are left out: partitions are planned again with their range, and undos belong to a compensation.
-_IS_PLAIN = "job.output_table IS NULL AND job.undoes IS NULL"
+_IS_PLAIN = f"{_IS_NO_STEP} AND job.undoes IS NULL"
 _WITH_UPSTREAM_FAILED = f"""
 WITH RECURSIVE down (id) AS (
     SELECT id FROM job

@@ -32,7 +32,7 @@ _TURNS = 5_318_010
 _TAKE_TURN = """
 SELECT pg_advisory_xact_lock(%(turns)s, hashtext(table_name)) FROM unnest(%(tables)s::text[]) AS each (table_name)
 """
-_OF_TABLE = "partition.table_name = %(table)s AND partition.version = %(version)s"
+OF_TABLE = "partition.table_name = %(table)s AND partition.version = %(version)s"
 # Group consecutive partitions with the same maker: within a run, the partition number minus its rank is constant.
 _HELD = f"""
 SELECT min(run.partition), max(run.partition), run.stale, job.id, job.app, job.key, job.state
@@ -43,7 +43,7 @@ FROM (
         SELECT partition.partition, partition.stale_since IS NOT NULL AS stale,
                CASE WHEN partition.done_at IS NULL THEN partition.job END AS maker
         FROM partition LEFT JOIN job ON job.id = partition.job
-        WHERE {_OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s
+        WHERE {OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s
           AND CASE WHEN partition.done_at IS NULL THEN job.state IN ({_LIVE})
                    ELSE %(with_stale)s OR partition.stale_since IS NULL END
     ) held
@@ -54,7 +54,7 @@ _EXTENT = f"""
 SELECT min(partition.partition),
        max(partition.partition) FILTER (WHERE partition.done_at IS NOT NULL AND partition.stale_since IS NULL)
 FROM partition LEFT JOIN job ON job.id = partition.job
-WHERE {_OF_TABLE} AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))
+WHERE {OF_TABLE} AND (partition.done_at IS NOT NULL OR job.state IN ({_LIVE}))
 """
 _CLAIM = f"""
 INSERT INTO partition (table_name, version, partition, job, stale_since)
@@ -84,11 +84,11 @@ DO UPDATE SET done_at = excluded.done_at, stale_since = NULL WHERE partition.don
 """
 _LAND_AGAIN = f"""
 UPDATE partition SET done_at = {NOW}, stale_since = NULL
-WHERE {_OF_TABLE} AND partition = ANY(%(partitions)s) AND done_at IS NOT NULL RETURNING partition
+WHERE {OF_TABLE} AND partition = ANY(%(partitions)s) AND done_at IS NOT NULL RETURNING partition
 """
 _MARK_STALE = f"""
 UPDATE partition SET stale_since = {NOW} FROM unnest(%(first)s::int[], %(last)s::int[]) AS span (first, last)
-WHERE {_OF_TABLE} AND partition.partition BETWEEN span.first AND span.last
+WHERE {OF_TABLE} AND partition.partition BETWEEN span.first AND span.last
 """
 #: SQL array of the partitions that a moved job still has to make; null if the job makes no partitions.
 LEFT = """

@@ -499,6 +499,11 @@ partition = Table(
         DateTime(timezone=True),
         comment="time at which a partition that it was made from, or is being made from, landed again; else null",
     ),
+    Column(
+        "contents",
+        BigInteger,
+        comment="hash of the jobs with keys, and of their claims, that made it; null if it was made in another way",
+    ),
     CheckConstraint("job IS NOT NULL OR done_at IS NOT NULL", name="partition_made"),
     Index("partition_job", "job", postgresql_where=text("job IS NOT NULL")),
 )

@@ -43,7 +43,7 @@ def facts_of(partitioning: Partitioning, version: str) -> dict[str, str]:
 def tables_of(partitioning: Partitioning) -> Block:
     unit = partitioning.calendar.unit
     rows = [
-        (each.table, each.producer or "external", _from(each, unit), _to(each, unit))
+        (each.table, each.producer or each.daily_maker or "external", _from(each, unit), _to(each, unit))
         for each in partitioning.dependencies
     ]
     return Table(("reads", "filled by", "from", "to"), rows, prose=True, empty="It reads no table.")
@@ -147,4 +147,4 @@ def _rows(each: Relatives, endless: str) -> Iterator[tuple[str, str, str]]:
     for job in each.names:
         yield job.app, job.key, each.when
     if each.endless:
-        yield each.app.name if each.app else each.table, endless, each.when
+        yield each.maker, endless, each.when

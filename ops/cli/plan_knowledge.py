@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 
 from sluice.actors.branches import branch_of
 from sluice.jobs.catalogue import Catalogue
@@ -17,7 +18,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from sluice.planner.preview.preview import Preview, preview
+from sluice.planner.preview.preview import Preview, preview, preview_inputs
 from sluice.planner.preview.pushes import with_pushed
 
 
@@ -63,14 +64,18 @@ def known_branch(context: CommandContext, branch: str) -> Catalogue:
 
 def known_partitions(
     context: CommandContext, catalogue: Catalogue, submission: Submission, now: datetime | None
-) -> tuple[Layout, Mapping[str, float], datetime]:
-    """Return the plan of a submission about partitions by these definitions, the known seconds per job of each app, and
-    the time of the plan.
+) -> tuple[Layout, Preview | None, Mapping[str, float], datetime]:
+    """Return the plan of a submission about partitions by these definitions, the jobs with keys that it needs, the
+    known seconds per job of each app, and the time of the plan.
     """
 
-    def look(tx: Tx) -> tuple[Layout, Mapping[str, float], datetime]:
+    def look(tx: Tx) -> tuple[Layout, Preview | None, Mapping[str, float], datetime]:
         layout = Layout(catalogue, submission, partitions.LedgerTables(tx))
-        apps = [supply.app.name for supply in layout.supplies if supply.app]
-        return layout, runtimes.known_s(tx, apps), now or tx.current_time()
+        at = now or tx.current_time()
+        find = partial(known_jobs.find_with_ages, tx)
+        inputs = preview_inputs(catalogue, submission, find, at, layout.inputs)
+        apps = {supply.app.name for supply in layout.supplies if supply.app}
+        apps.update(job.name.app for job in (inputs.jobs if inputs else ()))
+        return layout, inputs, runtimes.known_s(tx, sorted(apps)), at
 
     return Installation(context).ask(look)

@@ -103,6 +103,7 @@ class AppDocument(Document, frozen=True, kw_only=True):
     autofill_values: Mapping[str, Sequence[Any]]
     chunks: ChunksDocument | None
     partitions: PartitionsDocument | None
+    table_of_days: str | None
     parents: Sequence[ParentAlternative]
     children: Sequence[str]
     policy: Mapping[str, JSON]
@@ -219,7 +220,7 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
         table_dependencies=[
             TableNeed(
                 table=each.table,
-                app=each.producer,
+                app=each.producer or each.daily_maker,
                 partition=_table_partition(
                     each.calendar, None if each.first_s is None else each.calendar.at(each.first_s)
                 ),

@@ -22,13 +22,20 @@ from sluice.planner.preview.preview import Preview
 D = TypeVar("D", PlannedDocument, PlanEntry)
 
 
-def as_partition_document(layout: Layout, paces_s: Mapping[str, float], *, now: datetime) -> PlanDocument:
+def as_partition_document(
+    layout: Layout, inputs: Preview | None, paces_s: Mapping[str, float], *, now: datetime
+) -> PlanDocument:
     """Return the jobs that would run, the jobs under way that they share, the external partitions that have to land,
-    and the existing partitions. Adjacent external or existing partitions are joined into one span.
+    and the existing partitions. Adjacent external or existing partitions are joined into one span. ``inputs`` are the
+    jobs with keys that make missing partitions.
     """
     known = {job.name: job for supply in layout.supplies for job in supply.joined}
     jobs = tuple(job for supply in layout.supplies for job in _jobs(layout, supply))
-    outlook = Outlook(jobs, {name: job.state for name, job in known.items()})
+    if inputs:
+        known, jobs = {**inputs.known, **known}, (*inputs.jobs, *jobs)
+    outlook = Outlook(
+        jobs, {name: job.state for name, job in known.items()}, again=inputs.outlook.again if inputs else ()
+    )
     document = as_document(Preview(jobs=jobs, known=known, outlook=outlook), paces_s, now=now)
     return replace(
         document,
@@ -47,6 +54,8 @@ def _spanned(job: D) -> D:
 
 def _jobs(layout: Layout, supply: Supply) -> Iterator[PlannedJob]:
     """Return new jobs and jobs under way in the order of their partitions."""
+    if supply.daily_jobs:
+        return iter(())
     steps = {step.first: job for step, job in zip(supply.steps, layout.jobs(supply), strict=True)}
     joined = {
         _first(supply.calendar, job.name): PlannedJob(name=job.name, standing=EntryState.WANTED)
@@ -66,14 +75,16 @@ def _satisfied(supply: Supply) -> Iterator[PlanEntry]:
         if supply.app:
             yield PlanEntry(app=supply.app.name, span=ends, why="it exists")
         else:
-            yield PlanEntry(table=supply.table, span=ends, why="it has landed")
+            yield PlanEntry(
+                table=supply.table, span=ends, why="it exists" if supply.daily_jobs else "it has landed"
+            )
 
 
 def _to_come(supply: Supply) -> Iterator[PlanEntry]:
     """Yield the external partitions that have to land. Dependency groups name each of them separately, like
     ``events/2024-04-03``.
     """
-    if supply.app is not None:
+    if supply.app is not None or supply.daily_jobs:
         return
     for span in united(step for step in supply.steps if step not in supply.or_later):
         yield _awaited(supply, span, span_text(supply.calendar, span), "has not landed")

@@ -1,7 +1,8 @@
 """Preview of a submission: its plan, without any change to the ledger."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from graphlib import TopologicalSorter
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from sluice.jobs.states import DEAD, TERMINAL, State
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.partitions.input_walk import InputWalk
 from sluice.planner.preview.forecast import Outlook
 
 Lookup = Callable[[list[JobName]], Mapping[JobName, KnownJob]]
@@ -40,7 +42,24 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
-    """Walk as the planner would, using the states that ``lookup`` returns. BadRequest if the planner would refuse.
+    """Walk as the planner would, using the states that ``lookup`` returns. BadRequest if the planner would refuse."""
+    return _preview(catalogue, submission, lookup, lambda: Walk(catalogue, 0, submission, now))
+
+
+def preview_inputs(
+    catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime, inputs: Sequence[JobName]
+) -> Preview | None:
+    """Return the preview of the jobs with keys that a submission about partitions needs, or None if there are none."""
+    if not inputs:
+        return None
+    begin = partial(InputWalk, catalogue, 0, submission, now, inputs=inputs)
+    return _preview(catalogue, submission, lookup, begin)
+
+
+def _preview(
+    catalogue: Catalogue, submission: Submission, lookup: Lookup, begin: Callable[[], Walk]
+) -> Preview:
+    """Return the preview of the walk that ``begin`` begins.
 
     If an alternative would turn out to be lost, the planner walks again and requests the next alternative. So this
     function also walks again, until a walk predicts no further job that ends without running.
@@ -51,7 +70,7 @@ def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: d
     stale: set[JobName] = set()
     upstream_failed: dict[JobName, KnownJob] = {}
     while True:
-        walk = _walked(Walk(catalogue, 0, submission, now), lookup, known, upstream_failed)
+        walk = _walked(begin(), lookup, known, upstream_failed)
         planned = {job.name: job for job in walk.jobs()}
         for rerun in walk.reruns():
             again |= _taken_along(_Kin(catalogue, known, lookup), planned, rerun, submission)

@@ -12,7 +12,12 @@ from sluice.jobs.catalogue.fields.dependency_grammar import read_groups
 from sluice.jobs.catalogue.fields.draft import Draft, UnreadApp
 from sluice.jobs.catalogue.fields.literals import read_autofill, read_kinds, read_values
 from sluice.jobs.catalogue.fields.notify_option import read_notify
-from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS, read_partitioning, read_readings
+from sluice.jobs.catalogue.fields.partition_options import (
+    PARTITION_WORDS,
+    read_partitioning,
+    read_readings,
+    read_table_of_days,
+)
 from sluice.jobs.catalogue.fields.policy_options import (
     NOTES,
     POLICY_WORDS,
@@ -22,7 +27,7 @@ from sluice.jobs.catalogue.fields.policy_options import (
     read_retry_budget,
 )
 from sluice.jobs.catalogue.fields.rate_limit_option import read_rate_limit
-from sluice.jobs.catalogue.fields.signature_options import with_signature
+from sluice.jobs.catalogue.fields.signature_options import has_day, with_signature
 from sluice.jobs.catalogue.fields.work_options import WORK_WORDS, default_policy, read_work
 from sluice.jobs.catalogue.sources.functions import find_function
 from sluice.jobs.keys.chunks import Chunking
@@ -50,9 +55,8 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     default_job_id = entry.default_job_id or default_job_id
     words = with_signature(_options(entry, at), entry, default_job_id, delimiter, at)
     chunking = read_chunking(words, entry, at)
-    partitioning = read_partitioning(words, entry.name, at)
-    policy = _policy(words, entry, at)
-    _check_on_failure(policy, chunking, at)
+    partitioning, table_of_days = _table(words, entry, at)
+    policy = _policy(words, entry, chunking, at)
     rate_limit = read_rate_limit(words, at)
     template = any_key(delimiter) if chunking or partitioning else None
     if template is None and isinstance(entry.words, Mapping):
@@ -81,18 +85,17 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         rate_limit=rate_limit,
         chunking=chunking,
         partitioning=partitioning,
+        table_of_days=table_of_days,
         readings=read_readings(words, partitioning.calendar, at) if partitioning else (),
     )
 
 
-def _policy(words: Mapping[str, object], entry: UnreadApp, at: At) -> Policy:
+def _policy(words: Mapping[str, object], entry: UnreadApp, chunking: Chunking | None, at: At) -> Policy:
     fields = read_policy(words, at.add) | {"notify": read_notify(words, at)}
-    return default_policy(words, entry).overridden(fields)
-
-
-def _check_on_failure(policy: Policy, chunking: Chunking | None, at: At) -> None:
+    policy = default_policy(words, entry).overridden(fields)
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
+    return policy
 
 
 def _options(entry: UnreadApp, at: At) -> Mapping[str, object]:
@@ -101,7 +104,7 @@ def _options(entry: UnreadApp, at: At) -> Mapping[str, object]:
     for word in words:
         if word not in WORDS:
             at.add(unknown(word, (*WORDS, *entry.spent)))
-    return _of_one_keyspace(words, at)
+    return _of_one_keyspace(words, entry, at)
 
 
 def _placeholders(
@@ -115,13 +118,13 @@ def _placeholders(
     return template.names if template else None
 
 
-def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object]:
+def _of_one_keyspace(words: Mapping[str, object], entry: UnreadApp, at: At) -> Mapping[str, object]:
     """Return the options of one way of keying jobs. If options of several ways are mixed, the others are left out."""
     of_template = _written(TEMPLATE_WORDS, words)
     of_chunks = _written(CHUNK_WORDS, words)
     of_partitions = _written(PARTITION_WORDS, words)
     left_out: list[str] = []
-    if of_partitions and (of_template or of_chunks):
+    if of_partitions and (of_template or of_chunks) and not _makes_days(words, entry):
         left_out = [*of_template, *of_chunks]
         at.add(
             f"{', '.join(left_out)}: an app with {', '.join(of_partitions)} is keyed by partition and has no keys of"
@@ -135,6 +138,22 @@ def _of_one_keyspace(words: Mapping[str, object], at: At) -> Mapping[str, object
         at.add(f"{', '.join(of_template)}: an app with chunk_size has no keys of its own{needs}")
         left_out = of_template
     return {word: value for word, value in words.items() if word not in left_out}
+
+
+def _table(words: Mapping[str, object], entry: UnreadApp, at: At) -> tuple[Partitioning | None, str | None]:
+    """Return the partitioning of an app that is keyed by partition, or the table of which jobs with keys make the
+    days."""
+    if _makes_days(words, entry):
+        return None, read_table_of_days(words, at)
+    return read_partitioning(words, entry.name, at), None
+
+
+def _makes_days(words: Mapping[str, object], entry: UnreadApp) -> bool:
+    """Return whether the app is keyed by template, and its jobs make the days of a table."""
+    others = (word for word in (*PARTITION_WORDS, *CHUNK_WORDS) if word != "output_table")
+    if "output_table" not in words or any(word in words for word in others):
+        return False
+    return "job_id" in words or "job_id_template" in words or has_day(words, entry)
 
 
 def _written(options: Iterable[str], words: Mapping[str, object]) -> list[str]:

@@ -137,7 +137,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     """An app as written.
 
     ``template`` is None if it could not be read; the rest is still checked. ``partitioning`` receives the result of
-    ``readings`` once ``jobs.catalogue.resolve.tables`` has linked them.
+    ``readings`` once ``jobs.catalogue.resolve.tables`` has linked them. ``table_of_days`` belongs to an app that is
+    keyed by template.
     """
 
     name: str
@@ -154,6 +155,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     policy: Policy
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
+    table_of_days: str | None = None
     readings: tuple[Reading, ...] = ()
     hooks: tuple[str, ...] = ()
     compensate: str | None = None

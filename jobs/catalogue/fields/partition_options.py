@@ -1,6 +1,7 @@
 """Options of apps that are keyed by partition, of calendars, and of single partitions.
 
-output_table       = text; default: the app's name
+output_table       = text; default: the app's name. Without any other of these options, an app that is keyed by template
+                     may have it, too: then all of its jobs of one day make that day's partition of the table.
 partition          = calendar, and in a mapping also first: the earliest possible partition
 step_size          = a whole number from 1 on, the consecutive partitions of one job
 table_dependencies = [{table: text, cumulative: bool,
@@ -56,6 +57,12 @@ def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partiti
         first=_first(said, calendar, within),
         modes=dict(_modes(words["modes"], at.inside("modes"))) if "modes" in words else {},
     )
+
+
+def read_table_of_days(words: Mapping[str, object], at: At) -> str | None:
+    """Return the table of which an app that is keyed by template makes the days, if there is one."""
+    found = read_fields({"output_table": _PARTITION_OPTIONS["output_table"]}, words, at.add)
+    return found.get("table")
 
 
 def read_readings(words: Mapping[str, object], own: Calendar, at: At) -> tuple[Reading, ...]:
@@ -148,7 +155,7 @@ def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
     return {} if wrong else dict(read_fields(_AS_SUBMITTED, words, at.add))
 
 
-def _table(value: object) -> str:
+def read_table_name(value: object) -> str:
     if not isinstance(value, str) or not value or not value.isprintable() or value != value.strip():
         raise ValueError(f"{value!r} is not the name of a table")
     return value
@@ -180,12 +187,12 @@ def _submitted(value: object) -> JSON:
 
 
 #: By option: the field of ``Partitioning`` that it sets, and the function that reads its value.
-_PARTITION_OPTIONS: Words = {"output_table": ("table", _table), "step_size": ("step_size", _step)}
+_PARTITION_OPTIONS: Words = {"output_table": ("table", read_table_name), "step_size": ("step_size", _step)}
 #: By option: the field of ``TableDependency`` that it sets, and the function that reads its value.
 _PLAIN_WORDS: Words = {
-    "table": ("table", _table),
+    "table": ("table", read_table_name),
     "cumulative": ("cumulative", truth),
-    "version": ("version", _table),
+    "version": ("version", read_table_name),
 }
 _OFFSET_WORDS: Words = {word: (word, _offset) for word in ("start_offset", "end_offset", "offset")}
 _AS_SUBMITTED: Words = {word: (word, _submitted) for word in POLICY_WORDS}

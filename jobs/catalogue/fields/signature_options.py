@@ -5,6 +5,7 @@ option that contradicts the signature is a fault.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from sluice.jobs.api.signature import UNKNOWN, Each, Parameter, Signature, read_signature
@@ -41,11 +42,19 @@ def with_signature(
     }
 
 
+def has_day(words: Mapping[str, Any], entry: UnreadApp) -> bool:
+    """Return whether the app is a function with a parameter that is an identifier and a day."""
+    if entry.function is None or isinstance(entry.function, type) or "function" in words:
+        return False
+    return any(it.annotation is date for it in read_signature(entry.function).identifiers)
+
+
 def _has_signature(words: Mapping[str, Any], entry: UnreadApp) -> bool:
     if isinstance(entry.function, type) or "function" in words:
         return False
-    other_keys = any(word in words for word in (*CHUNK_WORDS, *PARTITION_WORDS))
-    return not other_keys and words.get("job_type", "python") in {"python", "saga"}
+    other_keys = [word for word in (*CHUNK_WORDS, *PARTITION_WORDS) if word in words]
+    is_of_template = not other_keys or (other_keys == ["output_table"] and has_day(words, entry))
+    return is_of_template and words.get("job_type", "python") in {"python", "saga"}
 
 
 def _names(template: object, delimiter: str) -> Sequence[str]:

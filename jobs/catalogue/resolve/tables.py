@@ -74,6 +74,8 @@ class _Linking:
         self._drafts = drafts
         self._faults = faults
         self._filled = _filled(drafts)
+        #: App that makes the days of each table that is made by jobs with keys.
+        self._daily = {draft.table_of_days: draft.name for draft in drafts.values() if draft.table_of_days}
         #: First reader of each external table, and the calendar that it defines.
         self._externals: dict[str, tuple[str, Calendar]] = {}
         self._firsts = self._firsts_of_externals()
@@ -92,9 +94,11 @@ class _Linking:
     def _dependency(self, reading: Reading, reader: str, own: Calendar, at: At) -> TableDependency:
         producer = self._filled.get(reading.dependency.table)
         if producer is None:
+            table = reading.dependency.table
             calendar = self._of_external(reading, reader, own, at)
-            _, first_s = self._firsts.get(reading.dependency.table, (reader, None))
-            return replace(_cut(reading, calendar, own, None, at), first_s=first_s)
+            _, first_s = self._firsts.get(table, (reader, None))
+            daily_maker = self._daily.get(table)
+            return replace(_cut(reading, calendar, own, None, at), first_s=first_s, daily_maker=daily_maker)
         name, calendar = producer
         if self._faults.about(name) and name != reader:
             return replace(reading.dependency, producer=name, calendar=calendar)
@@ -115,7 +119,7 @@ class _Linking:
                 table = reading.dependency.table
                 if reading.first is None or draft.partitioning is None or table in self._filled:
                     continue
-                calendar = reading.calendar or draft.partitioning.calendar
+                calendar = self._calendar(reading, draft.partitioning.calendar)
                 at = draft.at.inside("table_dependencies").inside(table).inside("partition")
                 try:
                     first = calendar.at(moments_of(reading.first, (calendar,))[0])
@@ -131,13 +135,21 @@ class _Linking:
                     )
         return firsts
 
+    def _calendar(self, reading: Reading, own: Calendar) -> Calendar:
+        """Return the calendar of a table that no app with partitions fills, as this reader defines it."""
+        return Calendar("day") if reading.dependency.table in self._daily else reading.calendar or own
+
     def _of_external(self, reading: Reading, reader: str, own: Calendar, at: At) -> Calendar:
         table = reading.dependency.table
+        calendar = self._calendar(reading, own)
+        if daily_maker := self._daily.get(table):
+            if reading.calendar and not _agrees(reading.calendar, calendar):
+                at.add(f"partition: the jobs of {daily_maker} make it {told(calendar)}; leave it out here")
+            return calendar
         if called_so := self._drafts.get(table):
             other = called_so.partitioning
             fills = f"fills {other.table}. Read that, or" if other else "fills none;"
             at.add(f"no app fills a table of this name; the app {table} {fills} rename one of them")
-        calendar = reading.calendar or own
         if self._faults.about(reader):
             return calendar
         first, theirs = self._externals.setdefault(table, (reader, calendar))
@@ -150,17 +162,22 @@ class _Linking:
 
 
 def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
-    """Return the app and the calendar of each table that an app fills. Adds a fault for a table with two apps."""
+    """Return the app and the calendar of each table that an app with partitions fills.
+
+    Adds a fault for a table that two apps fill.
+    """
     filled: dict[str, tuple[str, Calendar]] = {}
+    first: dict[str, str] = {}
     for draft in drafts.values():
-        if draft.partitioning is None:
+        table = draft.partitioning.table if draft.partitioning else draft.table_of_days
+        if table is None:
             continue
-        table = draft.partitioning.table
-        first, _ = filled.setdefault(table, (draft.name, draft.partitioning.calendar))
-        if first != draft.name:
+        if (other := first.setdefault(table, draft.name)) != draft.name:
             draft.at.add(
-                f"output_table: both {first} and {draft.name} fill {table}; only one app may fill a table"
+                f"output_table: both {other} and {draft.name} fill {table}; only one app may fill a table"
             )
+        elif draft.partitioning:
+            filled[table] = (draft.name, draft.partitioning.calendar)
     return filled
 
 
@@ -206,13 +223,20 @@ def _version(digest: str, reads: Sequence[TableDependency], versions: Mapping[st
 class TableOf(NamedTuple):
     """A table.
 
-    ``app`` fills it, in its current definition. If it is None, an external process fills the table, and the version
-    is the unit of the partitions.
+    ``app`` fills it, in its current definition. If it is None, jobs of ``daily_maker`` with keys make its days, or an
+    external process fills it. Then the version is the unit of the partitions.
     """
 
     name: str
     app: App | None
     calendar: Calendar
+    daily_maker: App | None = None
+
+    @property
+    def filled_by(self) -> str | None:
+        """Name of the app whose jobs fill it; None if an external process does."""
+        maker = self.app or self.daily_maker
+        return maker.name if maker else None
 
     @property
     def version(self) -> str:
@@ -225,7 +249,7 @@ def table_of(catalogue: Catalogue, name: str) -> TableOf:
     if app and app.partitioning:
         return TableOf(name, app, app.partitioning.calendar)
     if name in catalogue.externals:
-        return TableOf(name, None, catalogue.externals[name])
+        return TableOf(name, None, catalogue.externals[name], catalogue.makes_days_of(name))
     raise BadRequest(
         f"No app fills or reads a table {name!r}{nearest(name, [each.name for each in tables_of(catalogue)])}.",
         advice="`sluice partitions ls` lists the tables that apps fill and read.",
@@ -234,7 +258,7 @@ def table_of(catalogue: Catalogue, name: str) -> TableOf:
 
 def tables_of(catalogue: Catalogue) -> Iterator[TableOf]:
     """Yield all tables: first the external ones, then the tables of apps, each after its inputs."""
-    yield from (TableOf(name, None, calendar) for name, calendar in sorted(catalogue.externals.items()))
+    yield from (table_of(catalogue, name) for name in sorted(catalogue.externals))
     for app in sorted(catalogue.values(), key=lambda app: (catalogue.rank(app.name), app.name)):
         if app.partitioning and not app.unbounded:
             yield TableOf(app.partitioning.table, app, app.partitioning.calendar)

@@ -23,7 +23,7 @@ from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, ScheduleEntry, 
 from sluice.jobs.catalogue.fields.notify_option import read_notify, with_receivers, with_source_rules
 from sluice.jobs.catalogue.fields.policy_options import check_pools
 from sluice.jobs.catalogue.fields.schedule_options import read_schedules, schedules_of_document
-from sluice.jobs.catalogue.resolve.dependency_links import link_apps
+from sluice.jobs.catalogue.resolve.dependency_links import Alternative, link_apps
 from sluice.jobs.catalogue.resolve.digest import code_of, digest
 from sluice.jobs.catalogue.resolve.stored_options import kept_words
 from sluice.jobs.catalogue.resolve.tables import (
@@ -33,6 +33,7 @@ from sluice.jobs.catalogue.resolve.tables import (
     read_confs,
     with_versions,
 )
+from sluice.jobs.catalogue.resolve.tables_of_days import check_tables_of_days
 from sluice.jobs.catalogue.resolve.types import settle_kinds, type_apps
 from sluice.jobs.catalogue.sources.formats import SUFFIXES, read_document, read_stored
 from sluice.jobs.catalogue.sources.functions import load_file, load_module, text_place
@@ -80,7 +81,7 @@ def load(
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
     check_compensations(drafts, sound)
     sound = with_source_rules(sound, {each.name: each.notify for each in reversed(entries)})
-    alternatives = link_apps(sound, {name: draft.at for name, draft in drafts.items()}, limit)
+    alternatives = _linked(sound, drafts, limit)
     timed = (each for each in written if isinstance(each, ScheduleEntry))
     schedules = with_receivers(read_schedules(timed, sound, drafts, faults), sound, faults)
     confs = read_confs((each for each in written if isinstance(each, ConfEntry)), drafts)
@@ -161,7 +162,7 @@ def _check_graph(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:
 def _producers(draft: Draft) -> set[str]:
     """Return the apps that fill the tables it reads."""
     tables = draft.partitioning.dependencies if draft.partitioning else ()
-    return {each.producer for each in tables if each.producer}
+    return {name for each in tables if (name := each.producer or each.daily_maker)}
 
 
 def _check_parents(
@@ -185,6 +186,16 @@ def _check_parents(
                 f"{app} is keyed by chunk, so no key leads to its jobs;"
                 " only an app with chunk_size can need it, by dependencies"
             )
+
+
+def _linked(
+    apps: Mapping[str, App], drafts: Mapping[str, Draft], limit: int
+) -> dict[str, tuple[Alternative, ...]]:
+    """Return the alternatives of each app. Adds a fault for each relation that is not determined."""
+    places = {name: draft.at for name, draft in drafts.items()}
+    alternatives = link_apps(apps, places, limit)
+    check_tables_of_days(apps, alternatives, places)
+    return alternatives
 
 
 def _stamped(app: App, draft: Draft) -> App:

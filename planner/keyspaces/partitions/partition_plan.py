@@ -10,7 +10,7 @@ Pure: ``TableKnowledge`` provides the existing partitions.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -25,6 +25,7 @@ from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.policy import Policy
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, mode_of, require_fit, terms_of
+from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
 from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
 from sluice.planner.keyspaces.partitions.ranges import places, united, without
 from sluice.planner.keyspaces.partitions.refill import touched
@@ -65,6 +66,7 @@ class Layout:
         for table, runs in self._forced.items():
             self._wanted[table] += runs
         self._by_table: dict[str, Supply] = {}
+        self._daily_jobs: dict[str, DailyJobs | None] = {}
         self._needs = 0
         for app in self._children_first():
             self._lay_out(app)
@@ -83,9 +85,16 @@ class Layout:
         return supply.app is self._app or supply.table in self._forced
 
     @property
+    def inputs(self) -> list[JobName]:
+        """Jobs with keys that make missing partitions of tables in this plan."""
+        return [name for supply in self.supplies for name in supply.keyed_jobs]
+
+    @property
     def is_even(self) -> bool:
         """True if no job of the plan is more urgent than another, so that no job has urgency to lend to its parents."""
         policies = [self._terms_of(supply.app).policy for supply in self.supplies if supply.app]
+        if any(supply.daily_jobs for supply in self.supplies):
+            return False
         lands = len(policies) < len(self.supplies)
         if lands and self.priority > Policy().priority:
             return False
@@ -98,8 +107,10 @@ class Layout:
 
     def jobs(self, supply: Supply) -> Iterator[PlannedJob]:
         """Yield the jobs of a table's steps in order. They are made one by one, because a table may have hundreds of
-        thousands."""
+        thousands. The jobs with keys that make a table are not among them (``Supply.keyed_jobs``)."""
         app = supply.app
+        if supply.daily_jobs:
+            return
         for name, step in zip(supply.names, supply.steps, strict=True):
             yield self._job(name, app, supply.table, step) if app else _landing(name)
 
@@ -130,11 +141,7 @@ class Layout:
             supply = self._by_table.get(dependency.table)
             if supply is None:
                 continue
-            if dependency.cumulative:
-                maker = supply.first_maker(span.first)
-                makers: Iterable[JobName] = [maker] if maker else []
-            else:
-                makers = supply.makers(span)
+            makers = supply.first_makers(span.first) if dependency.cumulative else supply.makers(span)
             endless = supply.app is not None and supply.app.unbounded
             for name in makers:
                 whens[name] = Need(name, "running") if endless else Need(name)
@@ -156,8 +163,11 @@ class Layout:
         while ahead:
             if (name := ahead.pop()) not in reached:
                 reached.add(name)
-                ahead += self._catalogue[name].parent_apps
+                ahead += (each for each in self._catalogue[name].parent_apps if self._is_by_partition(each))
         return [self._catalogue[name] for name in sorted(reached, key=self._catalogue.rank, reverse=True)]
+
+    def _is_by_partition(self, name: str) -> bool:
+        return self._catalogue[name].partitioning is not None
 
     def _lay_out(self, app: App) -> None:
         """Pack the wanted partitions of the app's table into steps, and add the partitions that these steps need to the
@@ -192,7 +202,14 @@ class Layout:
             self._wanted[dependency.table].append(span)
             producer = self._catalogue.fills(dependency.table)
             size = partitioning_of(producer).step_size if producer else 1
-            self._needs += jobs_in([span], size)
+            daily_jobs = self._daily_jobs_of(dependency.table)
+            self._needs += jobs_in([span], size) * (len(daily_jobs.of_day(span.last)) if daily_jobs else 1)
+
+    def _daily_jobs_of(self, table: str) -> DailyJobs | None:
+        if table not in self._daily_jobs:
+            maker = self._catalogue.makes_days_of(table)
+            self._daily_jobs[table] = DailyJobs(self._catalogue, maker) if maker else None
+        return self._daily_jobs[table]
 
     def _stale_steps(self, supply: Supply) -> Iterator[Span]:
         """Yield the steps that wait for partitions under way that will be stale."""
@@ -214,15 +231,16 @@ class Layout:
         return len(places(self._stale[dependency.table], needed)) > 0
 
     def _look_for(self, table: str, calendar: Calendar) -> None:
-        """Plan an external table: each missing partition is waited for individually."""
+        """Plan a table that no app with partitions fills: each missing partition is waited for individually."""
         or_later = [Span(each, each) for each in self._missing_later(table, calendar.unit)]
         wanted = united([*self._wanted[table], *or_later])
         if not wanted:
             return
         held = self._known.held(table, calendar.unit, self._within(table, wanted))
         alone = {*without(or_later, united(self._wanted[table]))}
+        daily_jobs = self._daily_jobs_of(table)
         self._by_table[table] = Supply(
-            SuppliedTable(name=table, app=None, calendar=calendar, step_size=1),
+            SuppliedTable(name=table, app=None, calendar=calendar, step_size=1, daily_jobs=daily_jobs),
             held=held,
             wanted=wanted,
             or_later=alone,

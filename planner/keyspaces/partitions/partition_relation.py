@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.resolve.tables import TableOf
+from sluice.jobs.catalogue.resolve.tables import TableOf, table_of
 from sluice.jobs.keys.calendar import BEGINNING_S, Calendar, Span
 from sluice.jobs.keys.partitions import OR_LATER, UNBOUNDED, Offset, Partitioning, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
+from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs, day_of
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 
 #: Seconds since 1970 at the start of the year 9999. No partition is later.
@@ -25,8 +26,9 @@ _END_S = 253_370_764_800
 class Relatives(Struct, frozen=True, kw_only=True):
     """Partitions of one table, or the one job of a long-running service (``span`` is None).
 
-    ``app`` makes them; it is None for an external table. ``or_later``: any later partition serves instead of the only
-    one in ``span``. ``endless``: all earlier partitions belong to it too; of children, all later ones.
+    ``app`` makes them; it is None for an external table, and for a table of which ``daily_jobs`` make the days.
+    ``or_later``: any later partition serves instead of the only one in ``span``. ``endless``: all earlier partitions
+    belong to it too; of children, all later ones.
     """
 
     table: str
@@ -36,16 +38,25 @@ class Relatives(Struct, frozen=True, kw_only=True):
     when: When = "succeeded"
     or_later: bool = False
     endless: bool = False
+    daily_jobs: DailyJobs | None = None
+
+    @property
+    def maker(self) -> str:
+        """Name of the app that makes them; for an external table, that of the table."""
+        maker = self.daily_jobs.app if self.daily_jobs else self.app
+        return maker.name if maker else self.table
 
     @property
     def names(self) -> Iterator[JobName]:
-        """Job names of the partitions, each as if it were a step of its own."""
-        name = self.app.name if self.app else self.table
+        """Job names of the partitions, each as if it were a step of its own; or the jobs with keys that make them."""
         if self.span is None:
-            yield JobName(name, UNBOUNDED)
+            yield JobName(self.maker, UNBOUNDED)
             return
         for each in range(self.span.first, self.span.last + 1):
-            yield JobName(name, self.calendar.write(each) + (OR_LATER if self.or_later else ""))
+            if self.daily_jobs:
+                yield from self.daily_jobs.of_day(each)
+            else:
+                yield JobName(self.maker, self.calendar.write(each) + (OR_LATER if self.or_later else ""))
 
 
 def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]:
@@ -56,15 +67,17 @@ def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]
         if producer and producer.unbounded:
             yield _of(each, producer, None, when="running")
             continue
+        daily_maker = catalogue.makes_days_of(each.table)
+        daily_jobs = DailyJobs(catalogue, daily_maker) if daily_maker else None
         reach = each.needed_for(output, own.calendar)
         if reach is None:
             continue
         if each.cumulative:
-            yield _of(each, producer, Span(reach.last, reach.last), or_later=True)
+            yield _of(each, producer or daily_jobs, Span(reach.last, reach.last), or_later=True)
             continue
         start = each.calendar.at(own.calendar.start_s(output.first))
         first = min(start, reach.last) if reach.first is None else reach.first
-        yield _of(each, producer, Span(first, reach.last), endless=reach.first is None)
+        yield _of(each, producer or daily_jobs, Span(first, reach.last), endless=reach.first is None)
 
 
 def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relatives]:
@@ -80,9 +93,21 @@ def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relat
             yield Relatives(table=own.table, app=app, calendar=own.calendar, span=span, endless=last is None)
 
 
+def children_of_job(catalogue: Catalogue, name: JobName) -> Iterator[JobName]:
+    """Yield the partitions that are made from the day of a job with a key. If all later partitions are, yield the
+    first."""
+    app = catalogue.app(name.app)
+    if app.table_of_days is None:
+        return
+    day = day_of(app, name.key)
+    if name in DailyJobs(catalogue, app).of_day(day):
+        for each in children(catalogue, table_of(catalogue, app.table_of_days), Span(day, day)):
+            yield from each.names
+
+
 def _of(
     dependency: TableDependency,
-    producer: App | None,
+    maker: App | DailyJobs | None,
     span: Span | None,
     *,
     when: When = "succeeded",
@@ -91,7 +116,8 @@ def _of(
 ) -> Relatives:
     return Relatives(
         table=dependency.table,
-        app=producer,
+        app=None if isinstance(maker, DailyJobs) else maker,
+        daily_jobs=maker if isinstance(maker, DailyJobs) else None,
         calendar=dependency.calendar,
         span=span,
         when=when,

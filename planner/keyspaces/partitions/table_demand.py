@@ -13,6 +13,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.partition_state import HeldRange, KnownExtent
 from sluice.jobs.model.plan import KnownJob
+from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
 from sluice.planner.keyspaces.partitions.partition_keys import key_of
 from sluice.planner.keyspaces.partitions.ranges import in_both, meeting, places, steps, united, without
 
@@ -36,13 +37,18 @@ class TableKnowledge(Protocol):
 
 
 class SuppliedTable(Struct, frozen=True, kw_only=True):
-    """Table in a plan. ``app`` fills it, by jobs of at most ``step_size`` partitions. For an external table ``app`` is
-    None, and each missing partition has a job that stands for its landing."""
+    """Table in a plan.
+
+    ``app`` fills it, by jobs of at most ``step_size`` partitions. If jobs with keys make its days, they are in
+    ``daily_jobs``. For an external table both are None, and each missing partition has a job that stands for its
+    landing.
+    """
 
     name: str
     app: App | None
     calendar: Calendar
     step_size: int
+    daily_jobs: DailyJobs | None = None
 
 
 class Supply:
@@ -66,6 +72,7 @@ class Supply:
     ) -> None:
         self.table = table.name
         self.app = table.app
+        self.daily_jobs = table.daily_jobs
         self.calendar = table.calendar
         self.wanted = wanted
         self.or_later = or_later
@@ -118,16 +125,26 @@ class Supply:
     def makers(self, span: Span) -> Iterator[JobName]:
         """Yield the jobs that make the missing partitions of this span."""
         for place in places(self.steps, span):
-            yield self.names[place]
+            if self.daily_jobs:
+                yield from self.daily_jobs.of_day(self.steps[place].first)
+            else:
+                yield self.names[place]
         for place in places(self._held_spans, span):
             if job := self._held[place].by:
                 yield job.name
 
-    def first_maker(self, partition: int) -> JobName | None:
-        """Return the job that makes the earliest partition from this one on. None if such a partition exists, or if
-        none is made."""
+    def first_makers(self, partition: int) -> Iterator[JobName]:
+        """Yield the jobs that make the earliest partition from this one on. There are none if such a partition exists,
+        or if none is made."""
         earliest = self.first_made(partition)
-        return None if earliest is None else next(self.makers(Span(earliest, earliest)))
+        return iter(()) if earliest is None else self.makers(Span(earliest, earliest))
+
+    @property
+    def keyed_jobs(self) -> Iterator[JobName]:
+        """Yield the jobs with keys that make the missing partitions."""
+        if self.daily_jobs:
+            for step in self.steps:
+                yield from self.daily_jobs.of_day(step.first)
 
     def first_made(self, partition: int) -> int | None:
         """Return the earliest partition from this one on that a job makes. None if such a partition exists, or if none

@@ -41,8 +41,8 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         "identifiers: an app with output_table is keyed by partition and has no keys of its own",
     ),
     "everything of a template in a partition": (
-        filling(job_id="{x}", identifiers=7, autofill_values=7, depends_on=7, valid_if_or=7),
-        "job_id, identifiers, autofill_values, depends_on, valid_if_or: an app with output_table is keyed by",
+        filling(step_size=2, job_id="{x}", identifiers=7, autofill_values=7, depends_on=7, valid_if_or=7),
+        "job_id, identifiers, autofill_values, depends_on, valid_if_or: an app with output_table, step_size is",
     ),
     "parents of a partition": (
         filling(depends_on={"app_name": ["z"]}),

@@ -7,6 +7,7 @@ import argparse
 from typing import Any
 
 from sluice.jobs.catalogue.redundant_dependencies import redundant_dependencies
+from sluice.jobs.catalogue.resolve.tables import tables_of
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
@@ -21,7 +22,7 @@ def run(context: CommandContext, _: Options) -> int:
     plural = "app" if len(apps) == 1 else "apps"
     timed = list(context.catalogue.schedules)
     told = f", {len(timed)} {'schedule' if len(timed) == 1 else 'schedules'}" if timed else ""
-    tables = sorted(context.catalogue.externals)
+    tables = [each.name for each in tables_of(context.catalogue) if each.filled_by is None]
     document: dict[str, Any] = {"apps": apps} | ({"schedules": timed} if timed else {})
     lines = [Paragraph(f"{len(apps)} {plural}{told}, no faults.", "green")]
     if tables:  # A misspelled table is among them.

@@ -98,6 +98,8 @@ def _facts(app: App) -> dict[str, str]:
     """Return the facts that are specific to the app's kind of key."""
     if app.partitioning:
         return partition_texts.facts_of(app.partitioning, app.version)
+    if app.table_of_days:
+        return {"fills": f"{app.table_of_days}; all jobs of a day make its partition"}
     return _facts_of_chunks(app.chunking) if app.chunking else {}
 
 

@@ -11,6 +11,7 @@ from sluice.ops.cli.parser import job_options
 from sluice.ops.cli.partition_texts import is_of_partitions, partition_children
 from sluice.ops.operations.job_names import related
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.partitions.partition_relation import children_of_job
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,10 @@ def run(context: CommandContext, options: Options) -> int:
         return DONE
     name = related(context, options.app, options.key)
     app = context.catalogue[name.app]
-    found = list(keyspace_of(app, context.catalogue).children(app, name.key))
+    found = [
+        *keyspace_of(app, context.catalogue).children(app, name.key),
+        *children_of_job(context.catalogue, name),
+    ]
     shown = excerpt(
         found,
         alike=lambda child: child.app,

@@ -155,7 +155,7 @@ def _document(table: TableOf, holding: Holding | None) -> dict[str, Any]:
 
 
 def _row(table: TableOf, holding: Holding | None) -> tuple[object, ...]:
-    who = table.app.name if table.app else "external"
+    who = table.filled_by or "external"
     if holding is None:
         return table.name, who, table.calendar.unit, "", "", 0, 0, 0, 0, 0
     ends = (table.calendar.write(each) for each in holding.span)
@@ -165,7 +165,7 @@ def _row(table: TableOf, holding: Holding | None) -> tuple[object, ...]:
 
 def _page(table: TableOf, told: Sequence[dict[str, Any]], *, whole: bool) -> Iterator[Block]:
     rows = excerpt(
-        [(*_span(each), str(each["is"]), _whose(each), moment(each.get("since"))) for each in told],
+        [(*_span(each), str(each["is"]), _whose(table, each), moment(each.get("since"))) for each in told],
         alike=lambda row: row[2],
         rest=lambda row, words: (words, "", row[2], "", ""),
         whole=whole,
@@ -179,9 +179,9 @@ def _span(each: dict[str, Any]) -> tuple[str, str]:
     return first if first == last else f"{first}..{last}", str(each["partitions"])
 
 
-def _whose(each: dict[str, Any]) -> str:
+def _whose(table: TableOf, each: dict[str, Any]) -> str:
     if "landed" in each:
-        return "external"
+        return f"jobs of {table.daily_maker.name}" if table.daily_maker else "external"
     if "makers" in each:
         who, are = f"{each['makers']} jobs", "are"
     elif "job" in each:

@@ -37,7 +37,7 @@ from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
 from sluice.planner.keyspaces.partitions.partition_keys import meant
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from sluice.planner.preview.preview import preview
+from sluice.planner.preview.preview import preview, preview_inputs
 from sluice.planner.preview.pushes import with_pushed
 
 #: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
@@ -132,12 +132,14 @@ def _of_partitions(
     now: datetime | None,
 ) -> PlanDocument:
     if given:
+        at = now or datetime.now(UTC)
         layout = Layout(catalogue, submission, given.tables)
-        return as_partition_document(layout, {}, now=now or datetime.now(UTC))
+        inputs = preview_inputs(catalogue, submission, given.look_up, at, layout.inputs)
+        return as_partition_document(layout, inputs, {}, now=at)
     from sluice.ops.cli.plan_knowledge import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, paces_s, at = known_partitions(context, catalogue, submission, now)
-    return as_partition_document(found, paces_s, now=at)
+    found, inputs, paces_s, at = known_partitions(context, catalogue, submission, now)
+    return as_partition_document(found, inputs, paces_s, now=at)
 
 
 class PlanRow(NamedTuple):

@@ -1,0 +1,123 @@
+"""Days of tables that are made by jobs with keys: all jobs of an app of one day together make the day's partition.
+
+The row of such a partition names no job. ``contents`` identifies the runs that made it: it is a hash of the jobs and
+the claims of their successes. The end of a job may be reported repeatedly: as long as the jobs have the recorded
+contents, the day is up to date. Other contents mean that a job has run again, or that the day has other jobs than
+before.
+
+Other transactions may change a day at the same time: jobs of it end, or run again. Each such end is reported after its
+commit, and a report takes the table's lock before it reads. So the last report finds all jobs as they ended.
+
+A crash leaves the report in the propagation outbox, and it is repeated.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.partition_state import HeldRange
+from sluice.jobs.model.plan import KnownJob
+from sluice.jobs.states import LIVE, State, sql_list
+from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.transitions import NOW
+from sluice.ledger.keyspaces.partitions import OF_TABLE
+
+_SUCCEEDED = f"""
+SELECT app, key FROM job
+WHERE id = ANY(%(jobs)s) AND app = ANY(%(apps)s::text[]) AND state = '{State.SUCCEEDED}' ORDER BY id
+"""
+_DAYS = f"""
+SELECT given.day, max(job.changed_at),
+       hashtextextended(string_agg(job.id::text || ' ' || job.claim::text, ',' ORDER BY job.id), 0)
+FROM unnest(%(app)s::text[], %(key)s::text[], %(day)s::int[]) AS given (app, key, day)
+LEFT JOIN job ON job.app = given.app AND job.key = given.key AND job.state = '{State.SUCCEEDED}'
+GROUP BY given.day HAVING count(*) = count(job.id) ORDER BY given.day
+"""
+_RECORDED = f"""
+SELECT partition.partition, partition.contents FROM partition
+WHERE {OF_TABLE} AND partition.partition = ANY(%(days)s::int[]) AND partition.done_at IS NOT NULL
+"""
+_RECORD = f"""
+INSERT INTO partition (table_name, version, partition, done_at, contents)
+SELECT %(table)s, %(version)s, day, {NOW}, contents
+FROM unnest(%(day)s::int[], %(contents)s::bigint[]) AS given (day, contents) ORDER BY day
+ON CONFLICT (table_name, version, partition)
+DO UPDATE SET done_at = excluded.done_at, contents = excluded.contents, stale_since = NULL
+"""
+#: SQL that is true for a partition that was made from inputs as they were at a time, or later. A job that has not begun
+#: will read them. External work and a saga continue after their worker is lost.
+_IS_CURRENT = f"""
+CASE WHEN job.id IS NULL THEN partition.done_at >= %(since)s
+     WHEN job.state IN ({sql_list(*sorted(LIVE - {State.RUNNING, State.EXECUTED, State.SUSPENDED}))})
+          AND partition.done_at IS NULL AND job.handle IS NULL AND NOT job.saga_open THEN true
+     ELSE coalesce(round.running_at >= %(since)s, false) END
+"""
+_EXISTING = f"""
+SELECT min(partition), max(partition), is_current FROM (
+    SELECT partition, is_current, partition - row_number() OVER (PARTITION BY is_current ORDER BY partition) AS island
+    FROM (
+        SELECT partition.partition, {_IS_CURRENT} AS is_current
+        FROM partition LEFT JOIN job ON job.id = partition.job
+            LEFT JOIN round ON round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)
+        WHERE {OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s
+          AND (partition.done_at IS NOT NULL OR job.state IN ({sql_list(*sorted(LIVE))}))
+    ) told
+) run GROUP BY is_current, island ORDER BY 1
+"""
+# A claim that is not committed yet is waited for. A claim after this transaction is later than the contents.
+_HOLD_MAKERS = f"""
+SELECT job.id FROM job WHERE id IN (
+    SELECT partition.job FROM partition
+    WHERE {OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s AND partition.done_at IS NULL)
+ORDER BY job.id FOR SHARE
+"""
+
+#: Stands for the maker of partitions that were made from current inputs (``existing``).
+CURRENT = KnownJob(0, "", "", State.SUCCEEDED)
+
+
+class CompleteDay(NamedTuple):
+    """A day of which all jobs have succeeded. ``since`` is the time of the last success."""
+
+    day: int
+    since: datetime
+    contents: int
+
+
+def succeeded(tx: Tx, jobs: Collection[int], apps: Iterable[str]) -> list[JobName]:
+    """Return the names of the jobs of these apps, among these jobs, that have succeeded."""
+    return [JobName(app, key) for app, key in tx.rows(_SUCCEEDED, jobs=[*jobs], apps=[*apps])]
+
+
+def changed(tx: Tx, table: str, version: str, days: Mapping[int, Sequence[JobName]]) -> list[CompleteDay]:
+    """Return the days with other contents than recorded, of which all jobs have succeeded. The caller holds the table's
+    lock. ``days`` has the jobs of each day."""
+    rows = [(*name, day) for day, names in days.items() for name in names]
+    complete = [CompleteDay(*row) for row in tx.rows(_DAYS, **arrays(rows, "app", "key", "day"))]
+    recorded: dict[int, int | None] = dict(
+        tx.rows(_RECORDED, table=table, version=version, days=[each.day for each in complete])
+    )
+    return [each for each in complete if recorded.get(each.day) != each.contents]
+
+
+def record(tx: Tx, table: str, version: str, days: Sequence[CompleteDay]) -> None:
+    """Record that these days exist with these contents."""
+    columns = arrays([(each.day, each.contents) for each in days], "day", "contents")
+    tx.write(_RECORD, table=table, version=version, **columns)
+
+
+def hold_makers(tx: Tx, table: str, version: str, within: Span) -> None:
+    """Lock the jobs that make partitions of this span, so that no claim of them is overlooked."""
+    tx.rows(_HOLD_MAKERS, table=table, version=version, **within._asdict())
+
+
+def existing(tx: Tx, table: str, version: str, within: Span, *, since: datetime) -> list[HeldRange]:
+    """Return the partitions of this span that exist or are under way, in order.
+
+    The maker of those that are made from inputs as they were at ``since``, or later, is ``CURRENT``. The others have
+    none.
+    """
+    rows = tx.rows(_EXISTING, table=table, version=version, since=since, **within._asdict())
+    return [HeldRange(Span(first, last), CURRENT if is_current else None) for first, last, is_current in rows]

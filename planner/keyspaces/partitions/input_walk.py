@@ -1,0 +1,38 @@
+"""Walk to the jobs with keys that make missing partitions of the tables in a plan."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import RequestReason
+from sluice.jobs.model.submission import Submission
+from sluice.planner.bubble_up.walk import Walk
+
+
+class InputWalk(Walk):
+    """Walk of a submission about partitions to these jobs. The submission requests them as inputs, under their own
+    terms."""
+
+    _asked_as = RequestReason.PULLED
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        number: int,
+        submission: Submission,
+        now: datetime | None,
+        *,
+        inputs: Iterable[JobName],
+    ) -> None:
+        self._inputs = tuple(dict.fromkeys(inputs))
+        super().__init__(catalogue, number, replace(submission, rerun=None, after=None), now)
+
+    @property
+    def inputs(self) -> tuple[JobName, ...]:
+        return self._inputs
+
+    def _expand(self) -> Iterable[JobName]:
+        return self._inputs
