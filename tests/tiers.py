@@ -32,6 +32,7 @@ PATHS: Mapping[str, str] = {
     "console/test_files.py": "check",
     "console/test_live.py": "check",
     "crashes": "night",
+    "examples": "check",
     "fuzz": "check",
     "fuzz/test_many_seeds.py": "night",
     "installed": "check",

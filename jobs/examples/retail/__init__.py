@@ -1,0 +1,1 @@
+"""Example project: takings of twelve shops, from files that arrive each night to features and reports."""
