@@ -1,23 +1,12 @@
 """Retries of selected jobs: exactly these run again, and the submissions that requested them recover."""
 
-from typing import Any
-
 import pytest
 
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
+from tests.ledger.failed_weeks import RETRIED, failed_week
 from tests.world import World
-
-WEEK: dict[str, Any] = {
-    "day": {"job_id": "{day}", "bash_cmd": "true"},
-    "week": {
-        "job_id": "{week}",
-        "autofill_values": {"week": ["w"]},
-        "bash_cmd": "true",
-        "depends_on": {"app_name": ["day"], "job_id": ["1", "2", "3", "4"]},
-    },
-}
 
 
 def again(world: World, app: str, *keys: str) -> str:
@@ -52,19 +41,10 @@ def test_other_failed_jobs_of_the_submission_stay_failed_and_so_does_it(world: W
 
 
 def test_no_parents_of_a_pushed_child_are_requested(world: World) -> None:
-    world.define(WEEK)
-    submission = world.submit("day", None, keys=["1", "2"])
-    world.finish("day/2")
-    world.finish("day/1", Ending.ERROR)
+    submission = failed_week(world)
     again(world, "day", "1")
     again(world, "week", "w")
-    assert world.states() == {
-        "day": State.READY,
-        "day/2": State.SUCCEEDED,
-        "day/3": State.EXPECTED,
-        "day/4": State.EXPECTED,
-        "week/w": State.WAITING,
-    }
+    assert world.states() == RETRIED
     world.finish("day/1")
     assert world.submission(submission) is SubmissionState.SUCCEEDED
 

@@ -1,7 +1,6 @@
 """Retries of submissions: exactly the submission's own unsuccessful jobs run again, and its state follows from them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -10,40 +9,14 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from tests.ledger.failed_weeks import RETRIED, failed_week
 from tests.world import World
-
-WEEK: dict[str, Any] = {
-    "day": {"job_id": "{day}", "bash_cmd": "true"},
-    "week": {
-        "job_id": "{week}",
-        "autofill_values": {"week": ["w"]},
-        "bash_cmd": "true",
-        "depends_on": {"app_name": ["day"], "job_id": ["1", "2", "3", "4"]},
-    },
-}
-
-
-def _two_days(world: World) -> str:
-    """Submit days 1 and 2 of a week of four days. Day 1 fails, and so does the week, which was pushed."""
-    world.define(WEEK)
-    submission = world.submit("day", None, keys=["1", "2"])
-    world.finish("day/2")
-    world.finish("day/1", Ending.ERROR)
-    assert world.state("week/w") is State.UPSTREAM_FAILED
-    assert world.submission(submission) is SubmissionState.FAILED
-    return submission
 
 
 def test_a_retry_does_not_pull_parents_of_a_pushed_child_that_were_not_requested(world: World) -> None:
-    submission = _two_days(world)
+    submission = failed_week(world)
     world.retry(submission)
-    assert world.states() == {
-        "day": State.READY,
-        "day/2": State.SUCCEEDED,
-        "day/3": State.EXPECTED,
-        "day/4": State.EXPECTED,
-        "week/w": State.WAITING,
-    }
+    assert world.states() == RETRIED
     world.finish("day/1")
     assert world.ready() == set()
     assert world.submission(submission) is SubmissionState.SUCCEEDED
