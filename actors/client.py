@@ -111,8 +111,8 @@ class Client:
         """Submit, and return the id of the submission, or a handle of the one job of a ``JobRequest``.
 
         ``wanted`` is a ``Submission``, or the request for one job that ``fetch.job(…)`` returns. The same submission
-        again under one id changes nothing, unless it was refused: then it is planned again. Conflict if the id belongs
-        to a submission that asks for something else.
+        again under one id changes nothing, unless it was refused: then it is planned again. Conflict if a
+        submission with this id and other content exists.
         """
         if not isinstance(wanted, JobRequest):
             return self.submit_many([wanted])[0]

@@ -75,6 +75,13 @@ def one_of(value: object, words: Sequence[str]) -> str:
     return value
 
 
+def name_of_app(value: object) -> str:
+    """Return the name of an app. Raises ValueError if it is no text, or empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{value!r} is not the name of an app")
+    return value
+
+
 def truth(value: object) -> bool:
     """Return a boolean. Raises ValueError for anything else, including 0, 1 and the text "yes"."""
     if not isinstance(value, bool):

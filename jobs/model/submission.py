@@ -192,7 +192,7 @@ class Refusal(NamedTuple):
 def conflict(submission: Submission) -> Conflict:
     """Return the error for a submission with an id that belongs to different content."""
     return Conflict(
-        f"Submission {submission.id} exists and asks for something else.",
+        f"Submission {submission.id} exists already, with other content.",
         where=submission.app,
         advice="Use a new id, or none. Use the same id only to repeat the same submission.",
     )

@@ -1,7 +1,7 @@
 """Notifications: the events of a job, and the receivers that a definition names for them."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Literal
 
@@ -66,11 +66,6 @@ class NotifyRule(Struct, frozen=True, kw_only=True):
 
     on: tuple[JobEvent, ...]
     to: Receiver
-
-
-def events_of(rules: Iterable[NotifyRule]) -> list[str]:
-    """Return the events that any of the rules sends, in a fixed order."""
-    return sorted({str(event) for rule in rules for event in rule.on})
 
 
 def references(text: str) -> list[str]:

@@ -96,7 +96,7 @@ def test_opening_one_id_twice_opens_one_task(crew: Crew) -> None:
     assert crew.tasks.open(id="first", kwargs={"input": "1"}) == "1"
     assert crew.tasks.open() == "2"
     crew.world.submit("b", "x", id="others")
-    with pytest.raises(BadRequest, match="asks for something else"):
+    with pytest.raises(BadRequest, match="with other content"):
         crew.tasks.open(id="others")
 
 

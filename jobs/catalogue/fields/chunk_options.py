@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sluice.jobs.api.definition import Definition
-from sluice.jobs.catalogue.errors import At, Words, read_fields, truth, unknown
+from sluice.jobs.catalogue.errors import At, Words, name_of_app, read_fields, truth, unknown
 from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp
 from sluice.jobs.catalogue.fields.policy_options import read_lag_s
 from sluice.jobs.catalogue.sources.functions import find_function, path_of
@@ -109,12 +109,6 @@ def _size(value: object) -> int:
     return value
 
 
-def _app(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not the name of an app")
-    return value
-
-
 def _kwargs(value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r} is not a mapping of names to values")
@@ -149,7 +143,7 @@ _WORDS: Words = {
 }
 #: By option: the field of ``Dependency`` that it sets, and the function that reads its value.
 _DEPENDENCY_WORDS: Words = {
-    "job_type": ("app", _app),
+    "job_type": ("app", name_of_app),
     "max_lag": ("lag_s_max", read_lag_s),
     "custom_kwargs": ("kwargs", _kwargs),
     "allow_missing_work_ids": ("any_ids", truth),

@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from sluice.jobs.api.definition import Definition
-from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, one_of, read_mapping
+from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, name_of_app, one_of, read_mapping
 from sluice.jobs.keys.identifiers import Text
 from sluice.jobs.model.app import App
 from sluice.jobs.notifications.rules import TROUBLE, BodyFormat, JobEvent, NotifyRule, Receiver, references
@@ -161,13 +160,6 @@ def _check_references(text: str) -> None:
         raise ValueError("a reference to a secret is ${NAME}, with letters, digits and _")
 
 
-def _app(value: object) -> str:
-    name = value.name if isinstance(value, Definition) else value
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"{value!r} is not the name of an app")
-    return name
-
-
 def _format(value: object) -> str:
     return one_of(value, get_args(BodyFormat))
 
@@ -175,6 +167,6 @@ def _format(value: object) -> str:
 _WORDS: Words = {
     "on": ("on", _events),
     "webhook": ("webhook", _webhook),
-    "app": ("app", _app),
+    "app": ("app", name_of_app),
     "format": ("format", _format),
 }

@@ -16,8 +16,16 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from sluice.jobs.api.definition import Definition
-from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, nearest, one_of, read_fields, unknown
+from sluice.jobs.catalogue.errors import (
+    At,
+    DefinitionFaults,
+    Words,
+    name_of_app,
+    nearest,
+    one_of,
+    read_fields,
+    unknown,
+)
 from sluice.jobs.catalogue.fields.draft import ScheduleEntry
 from sluice.jobs.catalogue.fields.notify_option import parse_rules
 from sluice.jobs.catalogue.fields.policy_options import parse_policy
@@ -44,13 +52,6 @@ _CATCH_UP = ("none", "last", "all")
 _OVERLAP = ("skip", "queue", "replace")
 _RERUN = ("job", "downstream")
 _PUSH = ("all", "wanted")
-
-
-def _app_name(value: object) -> str:
-    """Return the name of an app, given by name or as the decorated function."""
-    if isinstance(value, Definition):
-        return str(value.name)
-    return _text(value)
 
 
 def _cron(value: object) -> Cron:
@@ -153,7 +154,7 @@ TIMING_WORDS: Words = {
 }
 #: By option for the request: the field of the submission, and the function that reads its value.
 REQUEST_WORDS: Words = {
-    "app": ("app", _app_name),
+    "app": ("app", name_of_app),
     "key": ("key", _text),
     "keys": ("keys", _texts),
     "work_ids": ("work_ids", as_json),

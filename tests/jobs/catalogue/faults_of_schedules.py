@@ -38,7 +38,7 @@ FAULTS_OF_SCHEDULES: dict[str, Fault] = {
     "an unknown word": (timed(misfire_grce="1h"), "unknown option 'misfire_grce' (did you mean misfire_grace?)"),
     "no app": (timed(app=..., key=...), "schedules.s: it has no app"),
     "an unknown app": (timed(app="dayly"), "app: there is no app 'dayly' (did you mean daily?)"),
-    "an app that is no name": (timed(app=["daily"]), "app: ['daily'] is not a text"),
+    "an app that is no name": (timed(app=["daily"]), "app: ['daily'] is not the name of an app"),
     "no rule": (timed(cron=...), "it has neither cron nor every"),
     "two rules": (timed(every="5m"), "cron and every contradict each other; write only one"),
     "cron that is no line": (timed(cron=5), "cron: 5 is not a cron expression"),

@@ -856,7 +856,7 @@ BEGIN
         SELECT FROM submission AS other
         WHERE other.id = its_id AND submission_content(other.request) <> submission_content(whole)
     ) THEN
-        RAISE EXCEPTION 'Submission % exists and asks for something else.', its_id
+        RAISE EXCEPTION 'Submission % exists already, with other content.', its_id
             USING ERRCODE = 'unique_violation', HINT = 'Use a new id, or none.';
     END IF;
     RETURN its_id;
