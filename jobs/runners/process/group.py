@@ -24,13 +24,14 @@ REAP_S = 10.0
 _SHELL = "/bin/sh"
 #: Reads the number of the group, then waits for the end of the pipe.
 _GUARD = 'read -r group && { read -r rest; kill -9 "-$group"; }'
-#: Writes its number into the pipe and becomes the command, which does not inherit the pipe.
-_JOIN = 'echo $$ >&0 && exec "$@" </dev/null'
+#: Writes its number into the pipe and becomes the command, which does not inherit the pipe. Its stdin follows.
+_JOIN = 'echo $$ >&0 && exec "$@" <'
 _NO_CORES = "ulimit -c 0; "
 
 
 class ProcessCommand(Struct, frozen=True, kw_only=True):
     """Command to start. ``inherit`` are descriptors of the caller that the process gets under the same numbers.
+    ``stdin`` is also in ``inherit``, and is the standard input. Default: it is empty.
 
     With an ``allowance`` or with ``kept``, it runs under a supervisor process (``supervised``). Unless it is
     ``privileged``, it cannot get more rights than the worker has, nor leave a core dump. ``enclosed``: its first
@@ -42,6 +43,7 @@ class ProcessCommand(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str]
     cwd: str | None = None
     inherit: tuple[int, ...] = ()
+    stdin: int | None = None
     allowance: Allowance = Allowance()
     kept: bool = False
     privileged: bool = False
@@ -140,10 +142,11 @@ def _start_into(started: list[subprocess.Popen[bytes]], command: ProcessCommand,
     """Start the command and append it to ``started``. If the waiting caller is interrupted, it finds the process
     there.
     """
-    join = _JOIN if command.privileged else _NO_CORES + _JOIN
+    # Some shells copy only descriptors of one digit, so the file is opened again.
+    join = _JOIN + ("/dev/null" if command.stdin is None else f"/dev/fd/{command.stdin}")
     started.append(
         subprocess.Popen(
-            (_SHELL, "-c", join, "sluice", *command.argv),
+            (_SHELL, "-c", join if command.privileged else _NO_CORES + join, "sluice", *command.argv),
             stdin=lifeline,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -2,8 +2,8 @@
 
 Every command, program and isolated function of a job is started here. Invariants:
 
-- The command leads a session and group of its own, without a terminal and with an empty stdin. The whole group ends
-  with the run: processes that the command left behind in it are killed when the command exits.
+- The command leads a session and group of its own, without a terminal. Its stdin is empty or a file of the caller. The
+  whole group ends with the run: processes that the command left behind in it are killed when the command exits.
 - The worker's death ends the group. A *guard*, a shell of a few hundred kilobytes, has a session of its own. It reads a
   pipe of which only the worker holds the other end. At end-of-file it kills the group. There is no gap: the process
   that will become the command writes its number into that pipe itself and holds the end until it has. So a worker that

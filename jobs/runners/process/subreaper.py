@@ -69,7 +69,7 @@ def _become(errand: dict) -> None:  # type: ignore[type-arg] # marshal knows pla
     """Set the limits and execute the command, in the child. The child has no other thread, so there is no race."""
     try:
         os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if errand["stdin"] is None else errand["stdin"], 0)
         signal.set_wakeup_fd(-1)
         _hear_as_usual()
         if sys.platform == "linux" and not errand["privileged"]:

@@ -112,6 +112,7 @@ def _start(command: ProcessCommand, said: int) -> subprocess.Popen[bytes]:
         "argv": list(command.argv),
         "env": dict(command.env),
         "inherit": list(command.inherit),
+        "stdin": command.stdin,
         "limits": _settings(command.allowance, cores=command.privileged),
         "processes": command.allowance.processes,
         "cpu_s": command.allowance.cpu_s,
