@@ -15,6 +15,7 @@ from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.submission import Submission
+from sluice.jobs.programs.errors import one_line
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.notifications import deliveries
@@ -122,7 +123,7 @@ def attempt(ledger: Ledger, delivery: DueDelivery, sender: Sender) -> Sequence[M
         submission = sender.submission_of(delivery)
         ledger.transact(lambda tx: _submit(tx, delivery, submission))
         return [Plan(submissions=(submission.require_id(),))]
-    error = sender.post(delivery)
+    error = sender.send(delivery)
     result = DeliveryAttempt(delivery=delivery, error=error)
     recorded = ledger.transact(lambda tx: deliveries.record(tx, [result]))
     _log(delivery, error, is_dead=bool(recorded.dead))
@@ -136,8 +137,9 @@ def _submit(tx: Tx, delivery: DueDelivery, submission: Submission) -> None:
 
 
 def _log(delivery: DueDelivery, error: str | None, *, is_dead: bool) -> None:
-    """Log the first failed attempt of a delivery, and the last one."""
-    about = (delivery.event, f"{delivery.app}/{delivery.key}", delivery.target.label, error)
+    """Log the first failed attempt of a delivery, and the last one. Of a command's output the log has the beginning."""
+    reason = one_line(error or "")
+    about = (delivery.event, f"{delivery.app}/{delivery.key}", delivery.target.label, reason)
     if is_dead:
         _LOG.error("the event %s of %s was not delivered to %s, given up: %s", *about)
     elif error and delivery.attempts == 1:

@@ -17,7 +17,7 @@ from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.external_work import ExternalWorkPoller
 from sluice.actors.groomer.retention import Retention
 from sluice.actors.notifier.notifier import Notifier
-from sluice.actors.notifier.senders import Sender
+from sluice.actors.notifier.senders import CommandSender, Sender
 from sluice.actors.planner.handlers import admit_one, plan_and_claim
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
@@ -186,8 +186,9 @@ class Process:
         )
 
     def _notifies(self) -> Notifier:
-        ended, notify = Event(), self._settings.notify
-        sender = Sender(hosts=notify.hosts, console_url=notify.console_url, stop=ended)
+        ended = Event()
+        commands = CommandSender(self._catalogue, self._stores.sandbox)
+        sender = Sender(self._settings.notify, commands, ended)
         return Notifier(self._ledger, sender, self._send, ended, period_s=self._settings.tick_s)
 
     def _lives(self, worker: UUID, queues: Sequence[str], threads: int) -> Heartbeat:

@@ -66,13 +66,20 @@ class RateLimitOptions(TypedDict, total=False):
     burst: int
 
 
-class NotifyOptions(TypedDict, total=False):
-    """Rule that notifies a receiver of events."""
+class ReceiverOptions(TypedDict, total=False):
+    """Receiver of events: either a webhook, a command or an app."""
 
-    on: Sequence[Literal["failed", "late", "recovered", "succeeded", "upstream_failed"]]
     webhook: str
+    command: str
     app: AppRef
     format: Literal["json", "slack"]
+
+
+class NotifyOptions(ReceiverOptions, total=False):
+    """Rule that notifies a receiver of events. ``receiver`` is a name in ``receivers`` of the source."""
+
+    on: Sequence[Literal["failed", "late", "recovered", "succeeded", "upstream_failed"]]
+    receiver: str
 
 
 class LimitOptions(TypedDict, total=False):

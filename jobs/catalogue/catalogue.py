@@ -22,7 +22,8 @@ class Catalogue(Mapping[str, App]):
 
     ``schedules`` are by id. ``sources`` names all loaded sources, including those without schedules. ``externals``
     are the tables that no app with partitions fills, with the calendar of each. ``confs`` are by name, each with the
-    final app of each mode. A submission may name an app that is missing here for ``unknown_app_grace_s`` seconds.
+    final app of each mode. ``notify_commands`` are the commands that rules of notifications run. A submission may name
+    an app that is missing here for ``unknown_app_grace_s`` seconds.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Catalogue(Mapping[str, App]):
         self.schedules = dict(schedules)
         self.sources = tuple(sources)
         self.confs = dict(confs)
+        self.notify_commands = _notify_commands(apps.values(), schedules.values())
         self._apps = dict(apps)
         self._alternatives = alternatives
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
@@ -184,6 +186,11 @@ def _readers(apps: Iterable[App]) -> dict[str, list[tuple[App, TableDependency]]
         for dependency in app.partitioning.dependencies if app.partitioning else ():
             readers.setdefault(dependency.table, []).append((app, dependency))
     return readers
+
+
+def _notify_commands(apps: Iterable[App], schedules: Iterable[Schedule]) -> frozenset[str]:
+    rules = (*(app.policy.notify for app in apps), *(each.notify for each in schedules))
+    return frozenset(rule.to.command for each in rules for rule in each if rule.to.command)
 
 
 def _links_by_parent(

@@ -44,20 +44,25 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class Receiver(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Receiver of events: a webhook or an app.
+    """Receiver of events: a webhook, a command or an app.
 
     ``webhook`` is a URL that may refer to secrets as ``${NAME}``. The process that delivers replaces them, so the
-    ledger never contains them. ``app`` is the name of an app with one identifier: a job of it is submitted, with the id
-    of the event as its key.
+    ledger never contains them. ``command`` is run by a shell. ``app`` is the name of an app with one identifier: a job
+    of it is submitted, with the id of the event as its key.
     """
 
     webhook: str | None = None
+    command: str | None = None
     app: str | None = None
     format: BodyFormat = "json"
 
     @property
     def label(self) -> str:
-        """Name for people. It has neither the path nor the query of a URL, which may be a secret."""
+        """Name for people. It has neither the path nor the query of a URL, which may be a secret, and only the program
+        of a command."""
+        if self.command is not None:
+            # A word with = sets a variable, whose value may be a secret.
+            return f"command {next((word for word in self.command.split() if '=' not in word), '')}".strip()
         return f"app {self.app}" if self.app else f"webhook {_place(self.webhook or '')}"
 
 

@@ -1,8 +1,10 @@
 """The notifier with real receivers on loopback: hanging and failing ones, secrets, and processes that die."""
 
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,18 +12,17 @@ import pytest
 from sluice.actors.notifier.notifier import TOGETHER, Notifier, attempt
 from sluice.actors.notifier.senders import Sender
 from sluice.jobs.model.job import Ending
+from sluice.jobs.notifications import command, webhook
+from sluice.jobs.runners.process.group import REAP_S
+from sluice.jobs.runners.process.process import GRACE_S
 from sluice.ledger.notifications import deliveries
+from tests.actors.senders import sender_of
 from tests.jobs.receivers import receiving
-from tests.world import World
+from tests.world import World, catalogue_of
 
 
-def sender(**environment: str) -> Sender:
-    return Sender(
-        hosts=("127.0.0.1",),
-        console_url="https://sluice.example.org",
-        stop=threading.Event(),
-        environment=environment,
-    )
+def sender(catalogue: Mapping[str, Any] = {}, **environment: str) -> Sender:
+    return sender_of(catalogue_of(catalogue), threading.Event(), environment)
 
 
 @contextmanager
@@ -37,8 +38,8 @@ def notifying(world: World, sender: Sender) -> Iterator[Callable[[], None]]:
     notifier._pool.shutdown()
 
 
-def fail(world: World, app: str, webhook: str, keys: str = "1") -> None:
-    world.apps(app, notify=[{"on": ["failed"], "webhook": webhook}])
+def fail(world: World, app: str, url: str, keys: str = "1") -> None:
+    world.apps(app, notify=[{"on": ["failed"], "webhook": url}])
     for key in keys:
         world.submit(app, key)
         world.finish(f"{app}/{key}", Ending.ERROR)
@@ -114,7 +115,7 @@ def test_a_process_that_dies_after_the_post_repeats_it_under_the_same_id(world: 
         fail(world, "a", receiver.url)
         world.ledger.transact(lambda tx: deliveries.route(tx, 10))
         (taken,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
-        assert sender().post(taken) is None
+        assert sender().send(taken) is None
         world.tick(after_s=deliveries.LEASE_S)
         with notifying(world, sender()) as step:
             step()
@@ -137,7 +138,7 @@ def test_a_process_that_dies_in_a_transaction_loses_nothing(
         if dies_in is deliveries.record:
             world.ledger.transact(lambda tx: deliveries.route(tx, 10))
             taken = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
-            results = [deliveries.DeliveryAttempt(delivery=taken[0], error=sender().post(taken[0]))]
+            results = [deliveries.DeliveryAttempt(delivery=taken[0], error=sender().send(taken[0]))]
             with pytest.raises(KeyboardInterrupt):
                 world.ledger.transact(lambda tx: dying(tx, results))
             world.tick(after_s=deliveries.LEASE_S)
@@ -201,3 +202,78 @@ def test_an_app_gets_one_job_although_a_process_died_before_it_recorded_the_even
         world.queue.extend(attempt(world.ledger, each, sender()))
     world.deliver()
     assert len(world.ready()) == 1
+
+
+def paging(command: str) -> dict[str, Any]:
+    """Return an app whose failures run a command."""
+    rule = {"on": ["failed"], "command": command}
+    return {"a": {"job_id": "{x}", "bash_cmd": "true", "notify": [rule]}}
+
+
+def test_a_command_gets_each_event_once(world: World, tmp_path: Path) -> None:
+    apps = paging(f"cat >> {tmp_path}/events")
+    world.define(apps)
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    with notifying(world, sender(apps)) as step:
+        step()
+        step()
+    body = json.loads((tmp_path / "events").read_text())
+    assert (body["app"], body["key"], body["event"], body["error"]) == ("a", "1", "failed", "it broke")
+    assert rows(world, "SELECT delivered_at IS NOT NULL, attempts FROM delivery") == [(True, 1)]
+
+
+def test_the_output_of_a_failed_command_is_kept_and_the_command_is_repeated(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    apps = paging("echo no route; echo to the pager >&2; exit 7")
+    world.define(apps)
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    with notifying(world, sender(apps)) as step:
+        step()
+        world.tick(after_s=deliveries.RETRY_S)
+        step()
+    error = "the command exited with 7: no route\nto the pager"
+    assert rows(world, "SELECT error, attempts, dead_at FROM delivery") == [(error, 2, None)]
+    assert "not delivered to command echo, it will be repeated: the command exited with 7" in caplog.text
+
+
+def test_a_command_that_is_not_in_the_definitions_is_not_run(world: World, tmp_path: Path) -> None:
+    world.define(paging(f"touch {tmp_path}/run"))
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    with notifying(world, sender(paging("true"))) as step:
+        step()
+    assert rows(world, "SELECT error FROM delivery") == [
+        ("the command is not in the definitions of the process that delivers",)
+    ]
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_command_is_repeated_under_the_same_id_if_its_result_is_lost(world: World, tmp_path: Path) -> None:
+    apps = paging(f'echo "$SLUICE_EVENT_ID" >> {tmp_path}/ids')
+    world.define(apps)
+    world.submit("a")
+    world.finish("a", Ending.ERROR)
+    world.ledger.transact(lambda tx: deliveries.route(tx, 10))
+    (taken,) = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=1, busy={}))
+    assert sender(apps).send(taken) is None
+    world.tick(after_s=deliveries.LEASE_S)
+    with notifying(world, sender(apps)) as step:
+        step()
+        step()
+    ids = (tmp_path / "ids").read_text().split()
+    assert ids == [str(taken.event_id)] * 2
+
+
+def test_the_longest_attempt_is_shorter_than_the_lease_of_a_delivery() -> None:
+    assert command.TIMEOUT_S + GRACE_S + REAP_S < deliveries.LEASE_S
+    assert webhook.TIMEOUT_S < deliveries.LEASE_S
+
+
+def test_a_submission_cannot_run_a_command(world: World) -> None:
+    world.define({"a": {"job_id": "{x}", "bash_cmd": "true"}, "receivers": {"oncall": {"command": "true"}}})
+    for to in ({"command": "true"}, {"receiver": "oncall"}):
+        submission = world.submit("a", notify=[{"on": ["failed"], **to}])
+        assert "a submission may only notify an app" in world.reason(submission)

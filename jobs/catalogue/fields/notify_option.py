@@ -1,12 +1,20 @@
 """The options ``notify`` and ``due_within``: receivers of a job's events, and the time after which a job is late."""
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from sluice.jobs.catalogue.errors import At, DefinitionFaults, Words, name_of_app, one_of, read_mapping
+from sluice.jobs.catalogue.errors import (
+    At,
+    DefinitionFaults,
+    Words,
+    name_of_app,
+    nearest,
+    one_of,
+    read_mapping,
+)
 from sluice.jobs.keys.identifiers import Text
 from sluice.jobs.model.app import App
 from sluice.jobs.notifications.rules import TROUBLE, BodyFormat, JobEvent, NotifyRule, Receiver, references
@@ -17,7 +25,14 @@ from sluice.jobs.text.units import read_duration_s
 #: Rules of one definition, at most. Each event is compared with every rule.
 RULES_MAX = 20
 
+#: Bytes of a webhook or a command, at most. Both are in an index of the ledger, which has no longer entries.
+TARGET_BYTES_MAX = 2000
+#: Definitions of receivers by name, as their source has them. None is one with a fault.
+NamedReceivers: TypeAlias = Mapping[str, Mapping[str, object] | None]
+
 _FORM = '[{"on": ["failed"], "webhook": "${ALERT_URL}"}]'
+_RECEIVERS_FORM = '{"oncall": {"webhook": "${ALERT_URL}"}}'
+_RECEIVER = "receiver"
 
 
 def read_notify(words: Mapping[str, object], at: At) -> tuple[NotifyRule, ...]:
@@ -50,10 +65,48 @@ def parse_rules(value: object) -> tuple[NotifyRule, ...]:
 def submitted_rules(value: object) -> tuple[NotifyRule, ...]:
     """Return the rules of a submission. ValueError if they have any other receiver than an app: a submitter may not
     have a request sent."""
-    rules = parse_rules(value)
-    if any(rule.to.app is None for rule in rules):
+    listed = value if isinstance(value, list | tuple) else ()
+    has_named = any(isinstance(each, Mapping) and _RECEIVER in each for each in listed)
+    rules = () if has_named else parse_rules(value)
+    if has_named or any(rule.to.app is None for rule in rules):
         raise ValueError("a submission may only notify an app; other receivers belong into the definitions")
     return rules
+
+
+def read_receivers(value: object, at: At) -> NamedReceivers:
+    """Return the receivers that a source defines for its rules. An invalid one adds a fault."""
+    if not isinstance(value, Mapping):
+        at.add(f"receivers: {value!r} is not a mapping of names to receivers; write {_RECEIVERS_FORM}")
+        return {}
+    found: dict[str, Mapping[str, object] | None] = {}
+    for name, each in value.items():
+        try:
+            _read_receiver(each)
+            found[name] = each
+        except ValueError as error:
+            at.add(f"receivers: {name}: {error}")
+            found[name] = None
+    return found
+
+
+def with_named_receivers(words: object, receivers: NamedReceivers, at: At) -> object:
+    """Return the options of an app or a schedule with the receivers that its rules name.
+
+    They are replaced before the options are read, so that stored definitions are complete. An unknown name adds a
+    fault, and its rule is left out.
+    """
+    if not isinstance(words, Mapping) or not isinstance(words.get("notify"), list):
+        return words
+    rules: list[object] = []
+    for number, rule in enumerate(words["notify"], 1):
+        if not isinstance(rule, Mapping) or _RECEIVER not in rule:
+            rules.append(rule)
+        elif rule[_RECEIVER] not in [*receivers]:
+            names = nearest(rule[_RECEIVER], receivers) or "; define it in receivers of the same source"
+            at.add(f"notify: rule {number}: there is no receiver {rule[_RECEIVER]!r}{names}")
+        elif (named := receivers[rule[_RECEIVER]]) is not None:
+            rules.append({**named, **{word: text for word, text in rule.items() if word != _RECEIVER}})
+    return {**words, "notify": rules}
 
 
 def receiver_fault(receiver: Receiver, app: App | None) -> str | None:
@@ -117,15 +170,25 @@ def _read_rule(value: object) -> NotifyRule:
     on: tuple[JobEvent, ...] = fields.pop("on", ())
     if not on:
         raise ValueError(f"there is no on, the list of events; write {_FORM}")
-    if ("webhook" in fields) == ("app" in fields):
-        raise ValueError(f"it has no receiver or two; write {_FORM}")
-    if "format" in fields and "app" in fields:
-        raise ValueError("format is for a webhook")
     if JobEvent.RECOVERED in on and not set(TROUBLE) & set(on):
         raise ValueError(
             f"a job recovers from an event that the rule sends; add {' or '.join(TROUBLE)} to on"
         )
-    return NotifyRule(on=on, to=Receiver(**fields))
+    return NotifyRule(on=on, to=_receiver(fields))
+
+
+def _read_receiver(value: object) -> Receiver:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is no mapping; write {_RECEIVERS_FORM}")
+    return _receiver(read_mapping(_TARGETS, value))
+
+
+def _receiver(fields: Mapping[str, Any]) -> Receiver:
+    if len({"webhook", "command", "app"} & fields.keys()) != 1:
+        raise ValueError(f"it has no receiver or two; write {_FORM}")
+    if "format" in fields and "webhook" not in fields:
+        raise ValueError("format is for a webhook")
+    return Receiver(**fields)
 
 
 def _events(value: object) -> tuple[JobEvent, ...]:
@@ -138,6 +201,7 @@ def _webhook(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError(f"{value!r} is not a text such as https://alerts.example.org/sluice")
     _check_references(value)
+    _check_size(value)
     if value.startswith("${"):
         return value
     try:
@@ -152,6 +216,23 @@ def _webhook(value: object) -> str:
     return value
 
 
+def _command(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError(f"{value!r} is not a command; write ./page.sh")
+    _check_size(value)
+    return value
+
+
+def _check_size(text: str) -> None:
+    size = len(text.encode("utf-8", "replace"))
+    if size > TARGET_BYTES_MAX:
+        raise ValueError(f"it has {size} bytes, more than the {TARGET_BYTES_MAX} that are allowed")
+
+
+def _unnamed(value: object) -> str:
+    raise ValueError(f"{value!r} is not the name of a receiver of the source")
+
+
 def _check_references(text: str) -> None:
     for name in references(text):
         if is_withheld(name):
@@ -164,9 +245,11 @@ def _format(value: object) -> str:
     return one_of(value, get_args(BodyFormat))
 
 
-_WORDS: Words = {
-    "on": ("on", _events),
+_TARGETS: Words = {
     "webhook": ("webhook", _webhook),
+    "command": ("command", _command),
     "app": ("app", name_of_app),
     "format": ("format", _format),
 }
+# A name has been replaced by its receiver. What remains is wrong.
+_WORDS: Words = {"on": ("on", _events), **_TARGETS, _RECEIVER: (_RECEIVER, _unnamed)}

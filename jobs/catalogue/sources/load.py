@@ -20,7 +20,14 @@ from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
 from sluice.jobs.catalogue.fields.app_options import read_app
 from sluice.jobs.catalogue.fields.compensation_option import check_compensations
 from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, ScheduleEntry, Selector, UnreadApp
-from sluice.jobs.catalogue.fields.notify_option import read_notify, with_receivers, with_source_rules
+from sluice.jobs.catalogue.fields.notify_option import (
+    NamedReceivers,
+    read_notify,
+    read_receivers,
+    with_named_receivers,
+    with_receivers,
+    with_source_rules,
+)
 from sluice.jobs.catalogue.fields.policy_options import check_pools
 from sluice.jobs.catalogue.fields.schedule_options import read_schedules, schedules_of_document
 from sluice.jobs.catalogue.resolve.dependency_links import Alternative, link_apps
@@ -205,6 +212,7 @@ def _stamped(app: App, draft: Draft) -> App:
 _DEFAULT = "default_job_id"
 #: A list under this name has the rules of a source. An app may have the same name, but is no list.
 _NOTIFY = "notify"
+_RECEIVERS = "receivers"
 _SCHEDULES = "schedules"
 _NO_APP = "it defines no app; put @app(…) of jobs above a function, or write a STAU_CONFIG"
 
@@ -277,11 +285,14 @@ def _from_document(document: dict[str, object], at: At) -> Iterator[Written]:
     document = planned(document, at)
     default = document.pop(_DEFAULT, None)
     yield from confs_of_document(document, at)
+    receivers = read_receivers(document.pop(_RECEIVERS, {}), at)
     if _SCHEDULES in document:
-        yield from schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at)
+        for entry in schedules_of_document(document.pop(_SCHEDULES), name_of(at.source), at):
+            yield _named(entry, receivers, at)
     ids = default_of_document(document, at)
-    notify = _notify(document.pop(_NOTIFY), at) if isinstance(document.get(_NOTIFY), list) else ()
-    for name, words in document.items():
+    notify = _notify(document.pop(_NOTIFY), receivers, at) if isinstance(document.get(_NOTIFY), list) else ()
+    for name, options in document.items():
+        words = with_named_receivers(options, receivers, at.of_app(name))
         yield UnreadApp(
             origin=at.source,
             name=name,
@@ -345,15 +356,17 @@ def _hooks(module: ModuleType, place: str) -> list[str]:
 def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
     """Yield every definition among the module's names, including imported ones, once each and in order."""
     default = _default(getattr(module, _DEFAULT, None), at)
+    receivers = _receivers(module, at)
     rules = getattr(module, _NOTIFY, None)
-    notify = _notify(rules, at) if isinstance(rules, list) else ()
+    notify = _notify(rules, receivers, at) if isinstance(rules, list) else ()
     names: dict[int, str] = {}
     for attribute, value in vars(module).items():
         if isinstance(value, Definition) and names.setdefault(id(value), attribute) == attribute:
+            of_app = at.of_app(value.name)
             yield UnreadApp(
                 origin=at.source,
                 name=value.name,
-                words=declarative(value.options, at.of_app(value.name)),
+                words=with_named_receivers(declarative(value.options, of_app), receivers, of_app),
                 default_job_id=default,
                 function=value.function,
                 function_path=f"{place}:{attribute}",
@@ -364,23 +377,41 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
 
 def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntry]:
     """Yield every schedule among the module's names, by itself or in a list, once each and in order."""
+    receivers = _receivers(module, At(DefinitionFaults(), at.source))  # ``_defined`` adds its faults.
     seen: set[int] = set()
     for value in vars(module).values():
         for each in value if isinstance(value, list | tuple) else [value]:
             if isinstance(each, ScheduleDefinition) and id(each) not in seen:
                 seen.add(id(each))
-                yield ScheduleEntry(
+                entry = ScheduleEntry(
                     origin=at.source,
                     source=source,
                     id=each.id,
                     words=declarative(each.options, at),
                     definition=each,
                 )
+                yield _named(entry, receivers, at)
 
 
-def _notify(value: object, at: At) -> tuple[NotifyRule, ...]:
+def _named(entry: ScheduleEntry, receivers: NamedReceivers, at: At) -> ScheduleEntry:
+    """Return a schedule with the receivers that its rules name."""
+    return replace(
+        entry, words=with_named_receivers(entry.words, receivers, at.inside(f"{_SCHEDULES}.{entry.id}"))
+    )
+
+
+def _receivers(module: ModuleType, at: At) -> NamedReceivers:
+    """Return the receivers at the top of a module. Another object of this name is not for Sluice."""
+    found = getattr(module, _RECEIVERS, None)
+    if not isinstance(found, dict):
+        return {}
+    return read_receivers(declarative({_RECEIVERS: found}, at).get(_RECEIVERS, {}), at)
+
+
+def _notify(value: object, receivers: NamedReceivers, at: At) -> tuple[NotifyRule, ...]:
     """Return the rules of a source for all of its apps."""
-    return read_notify(declarative({_NOTIFY: value}, at), at)
+    words = with_named_receivers(declarative({_NOTIFY: value}, at), receivers, at)
+    return read_notify(words, at) if isinstance(words, Mapping) else ()
 
 
 def _default(value: object, at: At) -> str | None:

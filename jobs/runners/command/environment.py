@@ -38,8 +38,12 @@ def is_withheld(name: str) -> bool:
 
 def command_environment(claimed: RunContext, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a command. ``worker`` is the worker's own environment. ValueError as in ``_named``."""
-    basics = {name: worker[name] for name in BASICS if name in worker}
-    return basics | _named(policy, worker) | _of_the_job(claimed, policy)
+    return basic_environment(worker) | _named(policy, worker) | _of_the_job(claimed, policy)
+
+
+def basic_environment(worker: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of the worker that every command gets."""
+    return {name: worker[name] for name in BASICS if name in worker}
 
 
 def function_environment(claimed: RunContext, policy: Policy, worker: Mapping[str, str]) -> dict[str, str]:

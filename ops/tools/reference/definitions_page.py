@@ -15,6 +15,7 @@ from sluice.jobs.api.options import (
     NotifyOptions,
     PolicyOptions,
     RateLimitOptions,
+    ReceiverOptions,
     RetryBudgetOptions,
     RetryOptions,
     SagaAppOptions,
@@ -45,6 +46,7 @@ _MAPPINGS: Sequence[tuple[str, type]] = (
     ("rate_limit", RateLimitOptions),
     ("limits", LimitOptions),
     ("notify", NotifyOptions),
+    ("receivers", ReceiverOptions),
 )
 
 

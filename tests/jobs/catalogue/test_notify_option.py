@@ -45,6 +45,14 @@ def test_rules_are_parsed() -> None:
         ([{"on": ["failed"], "webhook": "https://x/${A-B}"}], "a reference to a secret is"),
         ([{"on": ["failed"], "webhook": URL, "format": "xml"}], "is none of json, slack"),
         ([{"on": ["failed"], "webhook": URL}] * 21, "more than the 20"),
+        ([{"on": ["failed"], "webhook": f"{URL}/{'x' * 2000}"}], "more than the 2000"),
+        ([{"on": ["failed"], "command": "é" * 1001}], "more than the 2000"),
+        ([{"on": ["failed"], "command": " "}], "is not a command"),
+        ([{"on": ["failed"], "command": ["./page.sh"]}], "is not a command"),
+        ([{"on": ["failed"], "command": "./page.sh", "webhook": URL}], "it has no receiver or two"),
+        ([{"on": ["failed"], "command": "./page.sh", "format": "slack"}], "format is for a webhook"),
+        ([{"on": ["failed"], "receiver": "oncall"}], "rule 1: there is no receiver 'oncall'; define it"),
+        ([{"on": ["failed"], "reciever": "oncall"}], r"did you mean receiver\?"),
     ],
 )
 def test_an_invalid_rule_is_a_fault(value: Any, fault: str) -> None:
@@ -103,3 +111,72 @@ def test_a_wrong_rule_of_a_source_or_schedule_is_a_fault() -> None:
     schedule = {"app": "a", "key": "1", "every": "1h", "notify": [{"on": ["failed"], "app": "x"}]}
     with pytest.raises(DefinitionError, match="there is no app 'x'"):
         catalogue_of({"a": WORDS, "schedules": {"s": schedule}})
+
+
+RECEIVERS = {"oncall": {"webhook": URL, "format": "slack"}, "pager": {"command": "./page.sh now"}}
+ONCALL, PAGER = Receiver(webhook=URL, format="slack"), Receiver(command="./page.sh now")
+
+
+def to(name: object, **words: object) -> dict[str, object]:
+    return {"on": ["failed"], "receiver": name, **words}
+
+
+def test_rules_name_receivers_of_their_source() -> None:
+    catalogue = catalogue_of(
+        {
+            "receivers": RECEIVERS,
+            "notify": [to("pager")],
+            "a": WORDS | {"notify": [to("oncall"), to("oncall", format="json")]},
+            "schedules": {"s": {"app": "a", "key": "1", "every": "1h", "notify": [to("pager")]}},
+        }
+    )
+    assert [rule.to for rule in catalogue["a"].policy.notify] == [ONCALL, Receiver(webhook=URL), PAGER]
+    assert [rule.to for rule in catalogue.schedules["s"].notify] == [PAGER]
+    assert catalogue.notify_commands == {"./page.sh now"}
+
+
+def test_rules_name_receivers_of_their_module(tmp_path: Path) -> None:
+    source = tmp_path / "pipeline.py"
+    source.write_text(
+        "from sluice import app, schedule\n"
+        "@app\n"
+        "def alert(event: str, *, notification: dict) -> None: ...\n"
+        'receivers = {"oncall": {"app": alert}, "pager": {"command": "./page.sh now"}}\n'
+        '@app(notify=[{"on": ["failed"], "receiver": "oncall"}])\n'
+        "def a(x: str) -> None: ...\n"
+        's = schedule(id="s", app=a, key="1", every="1h", notify=[{"on": ["late"], "receiver": "pager"}])\n'
+    )
+    catalogue = load([str(source)])
+    assert [rule.to for rule in catalogue["a"].policy.notify] == [Receiver(app="alert")]
+    assert [rule.to for rule in catalogue.schedules["s"].notify] == [PAGER]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ({"a": WORDS | {"notify": [to("oncal")]}}, r"no receiver 'oncal' \(did you mean oncall\?\)"),
+        ({"a": WORDS, "notify": [to("pagr")]}, r"notify: rule 1: .* \(did you mean pager\?\)"),
+        ({"a": WORDS | {"notify": [to(["oncall"])]}}, r"no receiver \['oncall'\]"),
+        ({"a": WORDS | {"notify": [to("oncall", app="a")]}}, "it has no receiver or two"),
+        ({"a": WORDS, "receivers": [RECEIVERS]}, "is not a mapping of names to receivers"),
+        ({"a": WORDS, "receivers": {"x": URL}}, f"receivers: x: '{URL}' is no mapping"),
+        ({"a": WORDS, "receivers": {"x": {"on": ["failed"], "webhook": URL}}}, "unknown option 'on'"),
+        (
+            {"a": WORDS, "schedules": {"s": {"app": "a", "key": "1", "every": "1h", "notify": [to("x")]}}},
+            "schedules.s: notify: rule 1: there is no receiver 'x'",
+        ),
+    ],
+)
+def test_an_invalid_or_unknown_receiver_is_a_fault(words: dict[str, Any], fault: str) -> None:
+    with pytest.raises(DefinitionError, match=fault):
+        catalogue_of({"receivers": RECEIVERS, **words})
+
+
+def test_a_receiver_with_a_fault_is_reported_once() -> None:
+    with pytest.raises(DefinitionError) as raised:
+        catalogue_of({"receivers": {"oncall": {}}, "a": WORDS | {"notify": [to("oncall")]}})
+    assert len(raised.value.faults) == 1
+
+
+def test_the_label_of_a_command_is_its_program() -> None:
+    assert Receiver(command="TOKEN=secret ./page.sh now").label == "command ./page.sh"

@@ -2,12 +2,16 @@
 
 import argparse
 
+from sluice.jobs.programs.errors import one_line
 from sluice.ledger.notifications.dead_letters import DeadLetter, dead_letters
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
+
+#: Characters of an error in the table. The JSON has all of it.
+ERROR_CHARS_MAX = 200
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -47,4 +51,5 @@ def _document(each: DeadLetter) -> dict[str, object]:
 
 def _row(each: DeadLetter) -> tuple[str, ...]:
     job, times = f"{each.app}/{each.key}", (str(each.attempts), moment(each.dead_at))
-    return str(each.event), job, str(each.event_id), each.target.label, *times, each.error or ""
+    error = one_line(each.error or "", ERROR_CHARS_MAX)
+    return str(each.event), job, str(each.event_id), each.target.label, *times, error
