@@ -6,7 +6,8 @@
     what        ("=" | "!=" | "<" | "<=" | ">" | ">=") value
                 | ["not"] "in" "(" value ("," value)* ")"
                 | "is" ["not"] "null"
-    subject     app, key, state, round, priority, created, changed, ended, type, inputs.NAME, inputs.NAME.INNER
+    subject     app, key, state, round, priority, created, changed, ended, type, submission, inputs.NAME,
+                inputs.NAME.INNER
 
 The subject determines how its value is read: a time as commands read times, a name literally. The value of an input
 is JSON; a word that is not JSON is a text. Single or double quotes make a text; a quote inside is doubled. The

@@ -32,7 +32,8 @@ class Field(StrEnum):
     """Field that every job has.
 
     ``ended`` is the time at which the job reached its terminal state; it is null before. ``type`` is the ``job_type``
-    of its app, as far as the caller has the definitions.
+    of its app, as far as the caller has the definitions. ``submission`` is the id of a submission: ``=``
+    is true if it has requested the job, and ``!=`` otherwise.
     """
 
     APP = "app"
@@ -44,6 +45,7 @@ class Field(StrEnum):
     CHANGED = "changed"
     ENDED = "ended"
     TYPE = "type"
+    SUBMISSION = "submission"
 
 
 class Input(Struct, frozen=True):
@@ -80,7 +82,7 @@ LISTING = frozenset({Operator.IN, Operator.NOT_IN})
 TIMES = frozenset({Field.CREATED, Field.CHANGED, Field.ENDED})
 NUMBERS = frozenset({Field.ROUND, Field.PRIORITY})
 #: Fields that hold a name, so that no value is less or greater than another.
-NAMES = frozenset({Field.STATE, Field.TYPE})
+NAMES = frozenset({Field.STATE, Field.TYPE, Field.SUBMISSION})
 _STATES = frozenset(State)
 
 

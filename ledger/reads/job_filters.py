@@ -30,15 +30,16 @@ from sluice.jobs.text.filters import (
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.managed_tasks import UNCOLLECTED
 
+_REQUESTED = """
+    SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
+    WHERE submission.id = {}"""
 # A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
 _SELECTED = f"""
 (%(app)s::text IS NULL OR job.app = %(app)s)
 AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
 AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
 AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
-AND (%(submission)s::text IS NULL OR job.id IN (
-    SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
-    WHERE submission.id = %(submission)s))
+AND (%(submission)s::text IS NULL OR job.id IN ({_REQUESTED.format("%(submission)s")}))
 AND (NOT %(uncollected)s OR {UNCOLLECTED})
 """
 
@@ -135,6 +136,8 @@ class _Writing:
                 return self._types(compare)
             case Field.ENDED:
                 return self._ended(compare)
+            case Field.SUBMISSION:
+                return self._requested(compare)
             case field:
                 return self._column(field, compare.operator, compare.values)
 
@@ -155,6 +158,11 @@ class _Writing:
             return _joined(filter(None, [_HAS_ENDED, compared]), "AND")
         found = f"({_HAS_ENDED} AND {compared})" if compared else ""
         return _joined(filter(None, [found, _LIVES if has_null else ""]), "OR")
+
+    def _requested(self, compare: Compare) -> str:
+        opposite = "NOT " if compare.operator in _OPPOSITE.values() else ""
+        ids = f"ANY({self._given([*compare.values])}::text[])"
+        return f"job.id {opposite}IN ({_REQUESTED.format(ids)})"
 
     def _types(self, compare: Compare) -> str:
         """Return SQL that compares the apps with this type. A job of an unknown app has no known type, so it never

@@ -75,6 +75,7 @@ FIELD_VALUES: dict[Field, st.SearchStrategy[object]] = {
     Field.KEY: st.sampled_from([*TEXTS, "9_a"]),
     Field.STATE: st.sampled_from(State),
     Field.TYPE: st.sampled_from(["bash", "python", "saga"]),
+    Field.SUBMISSION: st.sampled_from(TEXTS),
     Field.ROUND: whole | st.just(2**63 - 1),
     Field.PRIORITY: whole | st.just(-(2**63) + 1),
 }
@@ -90,7 +91,7 @@ def _values(subject: Field | Input, operator: Operator) -> st.SearchStrategy[obj
 @st.composite
 def comparisons(draw: st.DrawFn) -> Compare:
     subject = draw(st.sampled_from(Field) | paths.map(Input) | paths.map(Input))
-    is_name = subject in (Field.STATE, Field.TYPE)
+    is_name = subject in (Field.STATE, Field.TYPE, Field.SUBMISSION)
     operator = draw(st.sampled_from([each for each in Operator if not (is_name and each in ORDERING)]))
     values = _values(subject, operator)
     if operator in LISTING:
@@ -144,6 +145,8 @@ def _value(subject: Field | Input, job: There, catalogue: Catalogue) -> Any:
     if isinstance(subject, Input):
         return _input(subject.path, job, catalogue.get(job.app))
     match subject:
+        case Field.SUBMISSION:  # No submission has requested these jobs, so each comparison is with no id.
+            return None
         case Field.ENDED:
             return job.changed_at if job.state in TERMINAL else MISSING
         case Field.TYPE:

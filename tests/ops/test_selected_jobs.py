@@ -59,6 +59,18 @@ def test_selected_failed_jobs_run_again_and_their_submissions_succeed(full: Site
     }
 
 
+def test_jobs_of_a_submission_are_selected(full: Site) -> None:
+    said = full.says("retry", "--where", "submission = one and state = failed")
+    assert said["first"] == ["fetch/2", "fetch/1"]
+    planned(full)
+    assert full.world.ready() == {"fetch", "fetch/2", "fetch/5"}
+    said = full.says("cancel", "--where", "submission in (one, four) and state = ready")
+    assert said["first"] == ["fetch/5", "fetch/2", "fetch/1"]
+    others = full.says("ls", "--where", "submission not in (one, four) and app = fetch")
+    assert [job["key"] for job in others] == ["3"]
+    assert full.says("ls", "--where", "submission = absent") == []
+
+
 def test_jobs_that_cannot_be_retried_are_counted_by_reason(full: Site) -> None:
     said = full.says("retry", "--where", "app = fetch")
     assert (said["selected"], said["changed"]) == (5, 3)
