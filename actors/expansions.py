@@ -32,8 +32,10 @@ class RunExpander:
         """
         catalogue = self._catalogue()
         own = catalogue.app(self._name.app)
-        if not own.is_keyed_by_template or own.job_type not in _FUNCTIONS:
-            raise self._refusal(f"{own.name} is no function that is keyed by template")
+        if reason := _unfit(own):
+            raise self._refusal(
+                f"{own.name} {reason}; only a function that is keyed by template can add jobs"
+            )
         app = self._added(catalogue, request.parts.app)
         self._count += len(request.parts.keys)
         if self._count > PARTS_MAX:
@@ -69,3 +71,12 @@ class RunExpander:
 
     def _refusal(self, reason: str) -> BadRequest:
         return BadRequest(f"job.expand is refused: {reason}.", where=str(self._name))
+
+
+def _unfit(app: App) -> str | None:
+    """Return the reason why jobs of an app cannot add jobs, or None."""
+    if app.chunking:
+        return "is keyed by chunk"
+    if app.partitioning:
+        return "is keyed by partition"
+    return None if app.job_type in _FUNCTIONS else "is run by a job manager"

@@ -422,9 +422,12 @@ def _name_of_job(job: Any) -> str:
 def _key_in(app: str, job: str | Mapping[str, object] | JobRequest[Any]) -> str | Mapping[str, str]:
     """Return the key or the identifiers of one added job."""
     if isinstance(job, JobRequest):
-        if job.app != app or job.kwargs:
+        if job.app != app:
+            raise BadRequest(f"job.expand({app}, …) adds jobs of {app}, and {job.app}/{job.key} is not one.")
+        if job.kwargs:
             raise BadRequest(
-                f"job.expand({app}, …) adds jobs of {app} without kwargs; {job.app}/{job.key} is none."
+                f"job.expand adds jobs with the kwargs of the submission, and {job.app}/{job.key} has its own."
+                f" Make {', '.join(job.kwargs)} an identifier of {app}, or return it from this job as a result."
             )
         return job.key
     return job if isinstance(job, str) else {word: str(value) for word, value in job.items()}

@@ -1,11 +1,14 @@
 """Calls of ``job.expand`` by functions of each kind."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sluice.actors.client import Client
 from sluice.jobs.catalogue import load
+from sluice.jobs.sagas.flight import Flight
 from sluice.jobs.states import State
 from tests.actors.bench import Bench
 
@@ -79,13 +82,27 @@ def evaluates(job, day, how):
 def last(day): ...
 
 
+@app(**WORDS)
+def wide(day, *, width: int = 1): ...
+
+
 @app(chunk_size=10)
-def chunk(work_ids): ...
+def chunk(job, work_ids):
+    job.expand(part, [{"n": 1}])
 
 
 @app(output_table="days")
 def days(job, partitions):
     job.expand(part, [{"n": 1}])
+
+
+class Grid:
+    def run(self, job):
+        job.expand(part, [{"n": 1}])
+
+    def check(self, handle): ...
+
+    def cancel(self, handle): ...
 """
 
 
@@ -93,7 +110,9 @@ def days(job, partitions):
 def shop(bench: Bench, tmp_path: Path) -> Bench:
     source = tmp_path / "shop.py"
     source.write_text(SOURCE)
-    bench.world.catalogue = load([str(source)])
+    managed = tmp_path / "managed.json"
+    managed.write_text(json.dumps({"managed": {"job_id": "{day}", "job_type": f"{source}:Grid"}}))
+    bench.world.catalogue = load([str(source), str(managed)])
     return bench
 
 
@@ -136,7 +155,8 @@ def test_a_failed_run_adds_nothing(shop: Bench) -> None:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("job.expand(join, [wrong.job(day)])", "adds jobs of join without kwargs"),
+        ("job.expand(join, [wrong.job(day)])", "adds jobs of join, and wrong/20261120 is not one"),
+        ("job.expand(wide, [wide.job(day, width=3)])", "Make width an identifier of wide, or return it"),
         ("job.expand(part, [{}])", "A job of part needs its identifiers n."),
         ("job.expand(part, [{'n': 'one'}])", "No job of part has this identifier: at n"),
         ("job.expand('nowhere', [])", "There is no app 'nowhere'"),
@@ -153,8 +173,24 @@ def test_a_call_that_cannot_be_planned_fails_the_function(shop: Bench, how: str,
     assert reason in (shop.round_of("evaluates/20261120").error or "")
 
 
-def test_a_partition_job_adds_no_jobs(shop: Bench) -> None:
-    shop.world.submit("days", None, start="2026-11-20", end="2026-11-20")
+@pytest.mark.parametrize(
+    ("app", "words", "reason"),
+    [
+        ("days", {"start": "2026-11-20", "end": "2026-11-20"}, "days is keyed by partition"),
+        ("chunk", {"work_ids": [7]}, "chunk is keyed by chunk"),
+        ("managed", {"keys": ["20261120"]}, "managed is run by a job manager"),
+    ],
+)
+def test_a_job_of_another_kind_adds_no_jobs(
+    shop: Bench, app: str, words: dict[str, Any], reason: str
+) -> None:
+    shop.world.submit(app, None, **words)
     (job,) = shop.world.states()
-    run(shop, "days", job.removeprefix("days/"))
-    assert "days is no function that is keyed by template" in (shop.round_of(job).error or "")
+    run(shop, app, job.removeprefix(f"{app}/"))
+    error = shop.round_of(job).error or ""
+    assert f"job.expand is refused: {reason}; only a function that is keyed by template can add jobs" in error
+    assert [*shop.world.states()] == [job]
+
+
+def test_a_flight_cannot_add_jobs() -> None:
+    assert not hasattr(Flight, "expand")
