@@ -1,6 +1,8 @@
 """Commands that get events: their input and environment, their end, and the reason if they fail."""
 
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from sluice.jobs.runners.process.sandbox import Sandbox
 from tests.jobs.runners.runner_bench import alive, eventually, pids_in
 from tests.jobs.runners.sandboxes import LIMITS, OFF, WALLED, walled
 
+ROOT = Path(__file__).parents[2]
 EVENT = EventBody(
     id="0197",
     event=JobEvent.FAILED,
@@ -101,3 +104,15 @@ def test_a_command_ends_with_the_process_that_delivers(tmp_path: Path) -> None:
     thread.join(30)
     assert found == ["the process that delivers was stopped"]
     assert not any(map(alive, pids_in(pids)))
+
+
+def test_a_command_dies_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    program = f"from tests.jobs.test_notify_command import run; run('echo $$ > {pids}; sleep 600')"
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
+    try:
+        eventually(lambda: pids_in(pids), within_s=30)
+    finally:
+        process.kill()
+        process.wait()
+    eventually(lambda: not any(map(alive, pids_in(pids))))

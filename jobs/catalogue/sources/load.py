@@ -372,7 +372,9 @@ def _defined(module: ModuleType, place: str, at: At) -> Iterator[UnreadApp]:
                 function_path=f"{place}:{attribute}",
                 notify=notify,
             )
-    yield from read_config(module, place, at)
+    for entry in read_config(module, place, at):
+        words = with_named_receivers(entry.words, receivers, at.of_app(entry.name))
+        yield replace(entry, words=words, notify=notify)
 
 
 def _scheduled(module: ModuleType, source: str, at: At) -> Iterator[ScheduleEntry]:

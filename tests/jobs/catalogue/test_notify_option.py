@@ -151,6 +151,21 @@ def test_rules_name_receivers_of_their_module(tmp_path: Path) -> None:
     assert [rule.to for rule in catalogue.schedules["s"].notify] == [PAGER]
 
 
+def test_an_app_in_a_file_of_its_own_has_the_rules_and_receivers_of_the_file(tmp_path: Path) -> None:
+    source = tmp_path / "orders.py"
+    source.write_text(
+        'receivers = {"pager": {"command": "./page.sh now"}}\n'
+        'notify = [{"on": ["late"], "receiver": "pager"}]\n'
+        'STAU_CONFIG = {"chunk_size": 2, "notify": [{"on": ["failed"], "receiver": "pager"}]}\n'
+        "def main(work_ids): ...\n"
+    )
+    rules = load([str(source)])["orders"].policy.notify
+    assert [(rule.on, rule.to) for rule in rules] == [
+        ((JobEvent.FAILED,), PAGER),
+        ((JobEvent.LATE,), PAGER),
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
