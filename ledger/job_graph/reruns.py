@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.transitions import move
@@ -34,15 +35,23 @@ SELECT id FROM up
 """
 # Steps are left out: their partitions may belong to other jobs by now, so they are planned again with their range.
 _IS_NO_STEP = "job.output_table IS NULL"
-# Downstream: jobs that ended only because these jobs had ended.
-_DEAD_DESCENDANTS = f"""
+_DEAD_CHILDREN = f"""
 WITH RECURSIVE down (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
     SELECT need.child FROM down JOIN need ON need.parent = down.id JOIN job ON job.id = need.child
     WHERE need.met = false AND job.state IN ('{State.UPSTREAM_FAILED}', '{State.SKIPPED}') AND {_IS_NO_STEP}
+"""
+# Downstream: jobs that ended only because these jobs had ended.
+_DEAD_DESCENDANTS = f"{_DEAD_CHILDREN}) SELECT id FROM down"
+# Of these, the jobs that a submission requests that has not been cancelled, and their descendants.
+_REQUESTED_DESCENDANTS = f"""
+{_DEAD_CHILDREN}
+      AND EXISTS (
+          SELECT 1 FROM submission_job JOIN submission ON submission.number = submission_job.submission
+          WHERE submission_job.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
 )
-SELECT id FROM down
+SELECT id FROM down ORDER BY id
 """
 _ALL_DESCENDANTS = f"""
 WITH RECURSIVE down (id) AS (
@@ -135,8 +144,11 @@ def with_upstream_failed(tx: Tx, jobs: list[int]) -> dict[JobName, int]:
 
 
 def hold(tx: Tx, jobs: list[int]) -> None:
-    """Lock jobs that are about to run again alone, together with their parents. A plan locks the jobs that it changes
-    before the others, so two such plans with a common child would wait for each other."""
+    """Lock jobs that are about to run again, by id. If they run again alone, include their parents.
+
+    A plan locks the jobs that it changes before the others, so two such plans with a common child would wait for each
+    other.
+    """
     tx.rows(_HOLD, jobs=jobs)
 
 
@@ -161,15 +173,42 @@ def begin_anew(tx: Tx, jobs: list[int]) -> list[int]:
 
 
 def want_again(tx: Tx, jobs: list[int]) -> RerunJobs:
-    """Revive the cancelled jobs among these. The reason of their cancellation, that nothing requested them, is gone."""
+    """Revive the cancelled jobs among these, for which there are new requests. The reason of their cancellation, that
+    nothing requested them, is gone.
+
+    Jobs that ended only because of them are revived too, except those that only cancelled submissions request. They get
+    no new requests, so all of their requests stay.
+    """
     cancelled = tx.column(_CANCELLED, jobs=jobs)
-    return _rerun(tx, tx.column(_DEAD_DESCENDANTS, jobs=cancelled)) if cancelled else RerunJobs([], [])
+    if not cancelled:
+        return RerunJobs([], [])
+    return _rerun(tx, _hold_requested(tx, cancelled), requested=cancelled)
 
 
-def _rerun(tx: Tx, jobs: list[int], *, named: Sequence[int] = (), note: str | None = None) -> RerunJobs:
+def _hold_requested(tx: Tx, cancelled: list[int]) -> list[int]:
+    """Lock these jobs and their dead descendants that are still requested. Return all of them.
+
+    The cancellation of a submission locks its dead jobs. So either its effect is seen here, or it finds them waiting.
+    """
+    held: list[int] = []
+    while held != (found := tx.column(_REQUESTED_DESCENDANTS, jobs=cancelled)):
+        hold(tx, found)
+        held = found
+    return held
+
+
+def _rerun(
+    tx: Tx,
+    jobs: list[int],
+    *,
+    named: Sequence[int] = (),
+    note: str | None = None,
+    requested: list[int] | None = None,
+) -> RerunJobs:
+    """Run exactly these jobs again. ``requested`` are the jobs with new requests. None means all of them."""
     rerun_jobs = tx.column(_RERUN, jobs=jobs, named=[*named], note=note)
     dependencies.remove_from_outbox(tx, rerun_jobs)
-    forget_ended(tx, rerun_jobs)
+    forget_ended(tx, rerun_jobs if requested is None else requested)
     tx.rows(_HOLD_OPEN_CHILDREN, jobs=rerun_jobs)
     # While this transaction waits for the rows, a child may start by another gate or by the last of its other parents.
     touched = sorted(

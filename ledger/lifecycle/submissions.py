@@ -39,6 +39,8 @@ from sluice.ledger.sagas.abortion import abort
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
+#: States of jobs that cannot be stopped, but may wait again without a new request.
+_REVIVABLE = sql_list(State.EXECUTED, State.UPSTREAM_FAILED, State.SKIPPED)
 #: States that do not make a submission fail. A submission that requested a split job also requests its halves.
 _GOOD = sql_list(State.SUCCEEDED, State.SKIPPED, State.SPLIT)
 
@@ -179,11 +181,12 @@ UPDATE submission SET state = '{SubmissionState.ACTIVE}', ended_at = NULL, reaso
 FROM held WHERE submission.number = held.number AND submission.state = '{SubmissionState.FAILED}'
 RETURNING submission.number
 """
-# An executed job cannot be stopped, but its judgement may retry it. It is locked like the others. Either this
-# transaction finds it waiting afterwards, or the judgement finds it no longer requested.
+# An executed job cannot be stopped, but its judgement may retry it. A job that could not run because of its parents
+# cannot be stopped, but a plan that requests a parent again may revive it. Both are locked like the others. Either this
+# transaction finds them waiting afterwards, or the other one finds them no longer requested.
 _WANTED_BY = f"""
 SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
-WHERE submission_job.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, '{State.EXECUTED}')
+WHERE submission_job.submission = ANY(%(numbers)s) AND job.state IN ({_STOPPABLE}, {_REVIVABLE})
 """
 _HOLD = "SELECT id, saga_open FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _CANCEL_UNWANTED = move(CANCEL, By.PLANNER, condition=f"NOT job.saga_open AND {UNWANTED}")

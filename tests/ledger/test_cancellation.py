@@ -5,7 +5,12 @@ import pytest
 from sluice.broker.messages import Cancel
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.recovery.invariants import breaches
+from tests.ledger.races import Acts, meet_and_finish
 from tests.world import World
+
+#: Upper limit of the number of statements of the acts in these races.
+STATEMENTS_MAX = 60
 
 
 def test_cancelling_stops_the_jobs_of_one_submission(world: World) -> None:
@@ -74,3 +79,58 @@ def test_cancelling_a_job_by_name_fails_its_children_and_submissions(world: Worl
     assert world.states() == {"a": State.CANCELLED, "b": State.UPSTREAM_FAILED}
     assert world.submission(first) is SubmissionState.FAILED
     assert world.submission(second) is SubmissionState.FAILED
+
+
+def test_a_job_that_only_a_cancelled_submission_requests_does_not_run_again_with_its_parent(
+    world: World,
+) -> None:
+    world.apps("a -> b, b -> c")
+    cancelled = world.submit("c", None, keys=["1", "2"], push="wanted")
+    world.queue.append(Cancel(app="a", key="1"))
+    world.deliver()
+    world.cancel(cancelled)
+    again = world.submit("a", push="wanted")
+    world.finish("a")
+    assert (world.state("b"), world.state("c")) == (State.UPSTREAM_FAILED, State.UPSTREAM_FAILED)
+    assert world.submission(again) is SubmissionState.SUCCEEDED
+    assert world.ledger.transact(breaches) == []
+
+
+def test_a_pushed_job_that_runs_again_with_its_parent_is_still_requested(world: World) -> None:
+    """The submission that pushed it has ended. Another one that requests the job has been cancelled."""
+    world.apps("a -> b")
+    world.cancel(world.submit("b", push="wanted"))
+    pushing = world.submit("b", id="pushing", rerun="alone", push="wanted")
+    assert (world.state("b"), world.submission(pushing)) == (State.UPSTREAM_FAILED, SubmissionState.FAILED)
+    world.submit("a", push="wanted")
+    assert world.ledger.transact(breaches) == []
+    world.finish("a")
+    world.finish("b")
+
+
+class CancelledParent(Acts):
+    """World in which ``a`` was cancelled by name, and ``b`` could not run. Their submission is active."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.world.apps("a -> b")
+        self.submission = self.world.submit("b", None, keys=["1", "2"], push="wanted")
+        self.world.queue.append(Cancel(app="a", key="1"))
+        self.world.deliver()
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_cancellation_that_races_a_new_request_of_a_parent_leaves_no_job_without_a_request(
+    embedded_url: str, swapped: bool
+) -> None:
+    def finish(m: CancelledParent) -> None:
+        m.world.finish("a")
+        assert m.world.state("b") in {State.UPSTREAM_FAILED, State.CANCELLED}
+
+    meet_and_finish(
+        lambda: CancelledParent(embedded_url),
+        lambda m: (m.plan("a", push="wanted"), m.cancel(m.submission)),
+        finish,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
