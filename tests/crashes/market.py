@@ -45,6 +45,8 @@ _HEADERS = {"Content-Type": "application/json", "Authorization": f"Bearer {CONSO
 #: Open jobs that take a worker which has just started a few seconds.
 _MANY = 100
 DIAMOND = ("top", "left", "right", "bottom")
+#: The app whose jobs add jobs, the app of these jobs, and the app that needs them.
+FAN = ("cutter", "slice", "plate")
 #: Sagas. Each of their steps leaves a line.
 _FLIGHTS = ("pointed", "payer")
 #: Terminal states of jobs that do not succeed.
@@ -147,7 +149,9 @@ class Market:
 
     def _check_results(self) -> None:
         """Check that each success has one result: that of the claim that succeeded."""
-        rows = self._ledger.transact(lambda tx: tx.rows(_RESULTS, apps=[*DIAMOND, "steadied", "banker"]))
+        rows = self._ledger.transact(
+            lambda tx: tx.rows(_RESULTS, apps=[*DIAMOND, *FAN, "steadied", "banker"])
+        )
         odd = {
             job: (claim, stored, values)
             for job, claim, stored, values in rows
