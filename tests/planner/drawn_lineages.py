@@ -87,7 +87,7 @@ def drawn_lineages(draw: st.DrawFn) -> Drawn:
             "output_table": table,
             "partition": draw(_partitions(own)),
             "step_size": draw(st.sampled_from([1, 2, 3, 5])),
-            "table_dependencies": [each for n, each in enumerate(readings) if each not in readings[:n]],
+            "table_dependencies": _without_repeated(readings),
         }
         calendars[table] = own
     fates = {table: draw(_drawn_fates(calendar, table in EXTERNALS)) for table, calendar in calendars.items()}
@@ -102,6 +102,13 @@ def loaded(drawn: Drawn) -> Catalogue:
 def _first(calendar: Calendar, draw: st.DrawFn) -> str | None:
     """Draw the first partition of an external table, which some of its readers define."""
     return calendar.write(draw(st.sampled_from(WINDOWS[calendar.unit]))) if draw(_MANY) else None
+
+
+def _without_repeated(readings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the readings that read different parts. All readers of an external table share its first partition, so two
+    readings are also the same if only one of them defines it."""
+    parts = [{word: each[word] for word in each if word != "partition"} for each in readings]
+    return [each for n, each in enumerate(readings) if parts[n] not in parts[:n]]
 
 
 @st.composite
