@@ -31,61 +31,62 @@ from sluice.planner.bubble_up.merge import in_order, merge, put
 _LOG = logging.getLogger("sluice.planner")
 
 
-class EnteredExpansions(NamedTuple):
-    """Messages that follow, and the jobs whose expansions could not be planned."""
+class EnteredExpansion(NamedTuple):
+    """Messages that follow, and whether the expansions of the job must still be planned."""
 
     messages: Sequence[Message]
-    unplanned: list[int]
+    is_unplanned: bool = False
 
 
-def enter(tx: Tx, catalogue: Catalogue, jobs: list[int]) -> EnteredExpansions:
-    """Plan the expansions of these jobs. Jobs whose expansions another planner has planned are left alone."""
-    asking = expansions.lock_requesters(tx, jobs)
-    opened = {each.id: each for each in expansions.lock_open(tx, jobs)}
-    walks, unplanned = _walks(tx, catalogue, opened, asking)
+def enter(tx: Tx, catalogue: Catalogue, job: int) -> EnteredExpansion:
+    """Plan the expansions of a job, unless another planner has done so.
+
+    Each job has a transaction of its own. So two jobs that name the same last job read each other's needs, and
+    expansions that cannot be planned keep no others back.
+    """
+    expansions.lock_followers(tx, job)
+    asking = expansions.lock_requesters(tx, job)
+    opened = expansions.lock_open(tx, job)
+    if opened is None or not asking:
+        return EnteredExpansion([])
+    walks = _walks(tx, catalogue, opened, asking)
     if not walks:
-        return EnteredExpansions([], unplanned)
-    planned = [each for each in opened.values() if any(walk.needs.parent == each.name for walk in walks)]
-    ids = [each.id for each in planned]
-    # From here on the successes decide needs. No child can begin before the plan, because it is one transaction.
-    expansions.close(tx, ids)
+        return EnteredExpansion([], is_unplanned=walks is None)
+    # From here on the success decides needs. No child can begin before the plan, because it is one transaction.
+    expansions.close(tx, [job])
     told = plans.plan(tx, _plan(catalogue, walks))
-    told = dependencies.together([told, dependencies.propagate(tx, ids)])
+    told = dependencies.together([told, dependencies.propagate(tx, [job])])
     ready = follow_turns(tx, catalogue, told)
-    cancelled, freed = _drop(tx, planned, {name for walk in walks for name in walk.needs.dropped})
-    return EnteredExpansions([*announce(tx, ready + freed), *tell(cancelled)], unplanned)
+    cancelled, freed = _drop(tx, opened, {*walks[0].needs.dropped})
+    return EnteredExpansion([*announce(tx, ready + freed), *tell(cancelled)])
 
 
 def _walks(
-    tx: Tx, catalogue: Catalogue, opened: dict[int, OpenExpansion], asking: list[ExpansionRequester]
-) -> tuple[list[ExpansionWalk], list[int]]:
-    """Return a walk for each expansion and submission, and the jobs with a walk that failed."""
+    tx: Tx, catalogue: Catalogue, opened: OpenExpansion, asking: list[ExpansionRequester]
+) -> list[ExpansionWalk] | None:
+    """Return a walk for each submission; None if a walk fails."""
     bodies = requests.bodies(tx, [each.number for each in asking])
-    failed: set[int] = set()
-    arrived: list[tuple[int, ExpansionWalk]] = []
-    now = tx.current_time() if asking else None
-    for job, expansion in opened.items():
-        needs = AddedNeeds(
-            catalogue, expansion.name, expansion.expansions, [each.name for each in expansion.before]
-        )
+    before, shared = opened.before, [each.name for each in opened.before if each.is_shared]
+    needs = AddedNeeds(catalogue, opened.name, opened.expansions, [each.name for each in before], shared)
+    now = tx.current_time()
+    failed: list[int] = []
 
-        def refuse(_: int, reason: str, job: int = job, name: JobName = expansion.name) -> None:
-            failed.add(job)
-            _LOG.error("the jobs that %s adds are not planned: %s", name, reason, extra=about(of_name(name)))
+    def refuse(number: int, reason: str) -> None:
+        failed.append(number)
+        about_job = about(of_name(opened.name))
+        _LOG.error("the jobs that %s adds are not planned: %s", opened.name, reason, extra=about_job)
 
-        for each in asking:
-            submission = bodies.get(each.number)
-            if each.job != job or submission is None:
-                continue
+    walks: list[ExpansionWalk] = []
+    for each in asking:
+        if submission := bodies.get(each.number):
             try:
-                walk = ExpansionWalk(
-                    catalogue, each.number, submission, now, needs=needs, asked_as=each.reason
+                walks.append(
+                    ExpansionWalk(catalogue, each.number, submission, now, needs=needs, asked_as=each.reason)
                 )
             except BadRequest as error:
                 refuse(each.number, error.reason)
-                continue
-            arrived += [(job, walk) for walk in arrive(tx, [walk], now, refuse)]
-    return [walk for job, walk in arrived if job not in failed], sorted(failed)
+    arrived = arrive(tx, walks, now, refuse)
+    return None if failed else arrived
 
 
 def _plan(catalogue: Catalogue, walks: list[ExpansionWalk]) -> JobPlan:
@@ -105,13 +106,13 @@ def _plan(catalogue: Catalogue, walks: list[ExpansionWalk]) -> JobPlan:
     )
 
 
-def _drop(tx: Tx, planned: list[OpenExpansion], dropped: set[JobName]) -> tuple[list[int], list[ReadyJob]]:
+def _drop(tx: Tx, planned: OpenExpansion, dropped: set[JobName]) -> tuple[list[int], list[ReadyJob]]:
     """Cancel the jobs of earlier expansions that are not named any more, unless they have ended or another submission
     requests them. Return the cancelled jobs, and the other jobs that may run now."""
-    left = [each for expansion in planned for each in expansion.before if each.name in dropped]
+    left = [each for each in planned.before if each.name in dropped]
     if not left:
         return [], []
-    ids, parents = [each.id for each in left], [each.id for each in planned]
+    ids, parents = [each.id for each in left], [planned.id]
     expansions.withdraw(tx, ids, parents=parents)
     cancelled = submissions.cancel_unwanted(tx, [each.id for each in left if each.is_live])
     expansions.detach(tx, ids, parents=parents)

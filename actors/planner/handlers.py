@@ -16,7 +16,6 @@ from sluice.actors.planner.bubble_up import Refuse, follow_turns, plan_together
 from sluice.actors.planner.chunk_plans import SELECT_S, plan_by_chunk, selects_work_ids
 from sluice.actors.planner.compensation_plans import plan_compensation
 from sluice.actors.planner.daily_tables import record_days
-from sluice.actors.planner.expansions import EnteredExpansions
 from sluice.actors.planner.partition_plans import plan_by_partition
 from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
 from sluice.actors.planner.retries import plan_retry, plan_selected
@@ -187,18 +186,21 @@ def _push(ledger: Ledger, catalogue: Catalogue, pushing: _Pushing) -> list[Messa
     """Plan children apart from the judgement: that holds the parents' rows, and planning locks rows in an order of its
     own. Added jobs are planned before that, and days of tables are recorded. If added jobs cannot be planned, the job
     that adds them stays in the outbox. The last transaction removes the other jobs from there."""
-    entered = EnteredExpansions([], [])
-    if pushing.adding:
+    messages: list[Message] = []
+    unplanned: set[int] = set()
+    for job in pushing.adding:
         entered = ledger.transact(
-            lambda tx: expansions.enter(tx, catalogue, pushing.adding), TransactionKind.EXPAND
+            partial(expansions.enter, catalogue=catalogue, job=job), TransactionKind.EXPAND
         )
-    ended = [job for job in pushing.ended if job not in entered.unplanned]
-    if not ended:
-        return [*entered.messages]
-    messages = [*entered.messages]
-    if catalogue.daily_makers:
+        messages += entered.messages
+        if entered.is_unplanned:
+            unplanned.add(job)
+    ended = [job for job in pushing.ended if job not in unplanned]
+    if ended and catalogue.daily_makers:
         messages += ledger.transact(lambda tx: record_days(tx, catalogue, ended))
-    return messages + ledger.transact(lambda tx: push_children(tx, catalogue, ended), TransactionKind.PUSH)
+    if ended:
+        messages += ledger.transact(lambda tx: push_children(tx, catalogue, ended), TransactionKind.PUSH)
+    return messages
 
 
 #: A submission as it is in the ledger, and as it was read.

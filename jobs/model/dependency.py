@@ -37,13 +37,15 @@ class Need(Struct, frozen=True, gc=False):
     """Dependency: a parent and its required condition.
 
     If the parent succeeded more than ``lag_s_max`` seconds ago, it must succeed again. An ``added`` dependency comes
-    from a job that added jobs (``jobs.expansions``), and not from the definition.
+    from a job that added jobs (``jobs.expansions``), and not from the definition. ``is_met``: the transaction that
+    plans it holds the parent, which is in the required condition.
     """
 
     parent: JobName
     when: When = "succeeded"
     lag_s_max: float | None = None
     added: bool = False
+    is_met: bool = False
 
 
 class Gate(Struct, frozen=True, gc=False):

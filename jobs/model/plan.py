@@ -68,6 +68,20 @@ class PlannedJob(Struct, frozen=True, kw_only=True, gc=False):
         """Return whether a past success of the parent does not meet the need."""
         return need.when == "succeeded" and need.parent in self.stale
 
+    def meets(self, need: Need) -> bool:
+        """Return whether the need is met already, so that no state of its parent must be read."""
+        return need.is_met and not self.discounts(need)
+
+    @property
+    def has_open_gate(self) -> bool:
+        """Return whether the job has no gates, or a gate with needs that are all met: no parent can keep it
+        waiting."""
+        return not self.gates or any(
+            # The first need answers for nearly all gates.
+            not gate.needs or (gate.needs[0].is_met and all(map(self.meets, gate.needs)))
+            for gate in self.gates
+        )
+
 
 class RequestReason(IntEnum):
     """Reason why a submission requests a job. If it has several reasons, the lowest value applies.

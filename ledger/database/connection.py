@@ -296,13 +296,15 @@ def _try_on(pool: ConnectionPool[CursorConnection]) -> None:
 
 
 def written_array(values: list[object]) -> object:
-    """Return a list of integers, of texts or of nulls as Postgres writes it, and any other list as it is.
+    """Return a list of integers, booleans, texts or nulls as Postgres writes it, and any other list as it is.
 
     The driver takes ten times as long for this conversion, which would be the greater part of a large plan.
     """
     kinds = set(map(type, values)) - {type(None)}
     if values and kinds <= {int}:
         return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
+    if kinds == {bool}:
+        return "{" + ",".join("NULL" if value is None else "t" if value else "f" for value in values) + "}"
     if kinds == {str}:
         return "{" + ",".join("NULL" if value is None else _quoted(str(value)) for value in values) + "}"
     return values

@@ -54,10 +54,11 @@ FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(name)s::text[], %(unmet)s::i
 ON CONFLICT (child, gate) DO NOTHING
 """
 _INSERT_NEEDS = """
-INSERT INTO need (child, gate, parent, condition, added)
-SELECT child, gate, parent, condition, added
-FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condition)s::text[], %(added)s::bool[])
-     AS new (child, gate, parent, condition, added)
+INSERT INTO need (child, gate, parent, condition, added, met)
+SELECT child, gate, parent, condition, added, nullif(met, false)
+FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[], %(condition)s::text[], %(added)s::bool[],
+            %(met)s::bool[])
+     AS new (child, gate, parent, condition, added, met)
 ON CONFLICT (child, gate, parent) DO NOTHING
 """
 _DISCOUNT = """
@@ -144,14 +145,15 @@ def mark_stale(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -
 
 
 def write(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
-    """Write the gates and needs of jobs that have just been set waiting, as if no parent had ended yet."""
+    """Write the gates and needs of jobs that have just been set waiting, as if no parent had ended yet, except for
+    needs that the plan knows to be met."""
     for start in range(0, len(jobs), BATCH):
         _write(tx, jobs[start : start + BATCH], ids)
 
 
 def _write(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> None:
     gates = [
-        (ids[job.name], place, gate.name, len(gate.needs))
+        (ids[job.name], place, gate.name, len(gate.needs) - sum(map(job.meets, gate.needs)))
         for job in jobs
         for place, gate in enumerate(job.gates)
     ]
@@ -159,13 +161,13 @@ def _write(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> No
         return
     tx.write(_INSERT_GATES, **arrays(gates, "child", "gate", "name", "unmet"))
     needs = [
-        (ids[job.name], place, ids[need.parent], need.when, need.added)
+        (ids[job.name], place, ids[need.parent], need.when, need.added, need.is_met and job.meets(need))
         for job in jobs
         for place, gate in enumerate(job.gates)
         for need in gate.needs
     ]
     if needs:
-        tx.write(_INSERT_NEEDS, **arrays(needs, "child", "gate", "parent", "condition", "added"))
+        tx.write(_INSERT_NEEDS, **arrays(needs, "child", "gate", "parent", "condition", "added", "met"))
 
 
 _MET, _DEAD = (

@@ -12,6 +12,8 @@ of all of them. So the ledger knows the jobs of an earlier expansion, and a plan
 Races:
 
 - Two planners of one expansion: the row of ``expansion`` is locked. The second one finds it without a body.
+- Planners of two jobs that name the same last job: each takes the advisory lock of that job before its walk reads
+  anything (``lock_followers``). So the second one reads the needs that the first one has added, and keeps them.
 - A planner against a rerun of the expanding job: the planner locks its row. It finds it succeeded, and the rerun comes
   after the plan. Or it finds it waiting, and leaves the expansion to the next success, which replaces it.
 - A planner against a cancellation: the planner locks the submissions before it reads their states.
@@ -51,32 +53,44 @@ FROM job WHERE job.id = expansion.job AND job.id = ANY(%(jobs)s) AND expansion.c
 _REOPEN = "UPDATE job SET expansion = 'open' WHERE id = ANY(%(jobs)s) AND expansion = 'entered'"
 _LOCK_OPEN = f"""
 WITH held AS MATERIALIZED (
-    SELECT job, claim, body FROM expansion WHERE job = ANY(%(jobs)s) AND body IS NOT NULL ORDER BY job FOR UPDATE
+    SELECT job, claim, body FROM expansion WHERE job = %(job)s AND body IS NOT NULL FOR UPDATE
 )
 SELECT job.id, job.app, job.key, held.body::text
 FROM held JOIN job ON job.id = held.job AND job.claim = held.claim
-WHERE job.state = '{State.SUCCEEDED}' AND job.expansion = 'open' ORDER BY job.id FOR UPDATE OF job
+WHERE job.state = '{State.SUCCEEDED}' AND job.expansion = 'open' FOR UPDATE OF job
 """
+# An added job is shared if it has needs that were not added by this job, nor for jobs that this job has added.
 _ADDED_BEFORE = """
-SELECT DISTINCT need.parent, child.id, child.app, child.key, child.state
-FROM need JOIN job child ON child.id = need.child WHERE need.parent = ANY(%(jobs)s) AND need.added ORDER BY child.id
+SELECT DISTINCT child.id, child.app, child.key, child.state, EXISTS (
+    SELECT FROM need other WHERE other.child = child.id AND other.added AND other.parent <> need.parent
+    AND NOT EXISTS (SELECT FROM need own WHERE own.child = other.parent AND own.parent = need.parent AND own.added))
+FROM need JOIN job child ON child.id = need.child WHERE need.parent = %(job)s AND need.added ORDER BY child.id
+"""
+#: First key of the advisory locks of last jobs. The second is a hash of the name, below ``_LOCKS_MAX``.
+_FOLLOWERS, _LOCKS_MAX = 5_318_011, 64
+_LOCK_FOLLOWERS = f"""
+SELECT pg_advisory_xact_lock({_FOLLOWERS}, slot) FROM (
+    SELECT DISTINCT abs(mod(hashtext(part ->> 'then'), {_LOCKS_MAX})) AS slot
+    FROM expansion, jsonb_array_elements(body) AS part
+    WHERE expansion.job = %(job)s AND part ->> 'then' IS NOT NULL ORDER BY slot
+) slots
 """
 # Submissions with requests for the jobs, or for children that wait for them. The lock keeps them from being cancelled.
 _ASKING = f"""
-SELECT job, submission, request_reason FROM submission_job WHERE job = ANY(%(jobs)s)
+SELECT job, submission, request_reason FROM submission_job WHERE job = %(job)s
 UNION ALL
 SELECT need.parent, asked.submission, {RequestReason.PULLED:d}
 FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
     JOIN submission_job asked ON asked.job = child.id
-WHERE need.parent = ANY(%(jobs)s)
+WHERE need.parent = %(job)s
 """
 _LOCK_ASKING = f"""
 SELECT number FROM submission WHERE number IN (SELECT submission FROM ({_ASKING}) asking) ORDER BY number FOR SHARE
 """
 _REQUESTS = f"""
-SELECT submission_job.job, submission.number, min(submission_job.request_reason)
+SELECT submission.number, min(submission_job.request_reason)
 FROM ({_ASKING}) AS submission_job JOIN submission ON submission.number = submission_job.submission
-WHERE submission.number = ANY(%(numbers)s) AND {STILL_WANTS} GROUP BY 1, 2 ORDER BY 1, 2
+WHERE submission.number = ANY(%(numbers)s) AND {STILL_WANTS} GROUP BY 1 ORDER BY 1
 """
 # For a plan whose walk has read the states before the added jobs were planned.
 _REQUEST_ADDED = f"""
@@ -102,11 +116,12 @@ WHERE submission_job.job = ANY(%(jobs)s) AND expanding.job = ANY(%(parents)s)
 
 
 class AddedJob(NamedTuple):
-    """Job of an earlier expansion."""
+    """Job of an earlier expansion. Another job has added a ``shared`` one too."""
 
     id: int
     name: JobName
     is_live: bool
+    is_shared: bool
 
 
 class OpenExpansion(NamedTuple):
@@ -119,9 +134,8 @@ class OpenExpansion(NamedTuple):
 
 
 class ExpansionRequester(NamedTuple):
-    """Submission that gets the added jobs of ``job``, for the reason that it has for that job."""
+    """Submission that gets the added jobs of a job, for the reason that it has for that job."""
 
-    job: int
     number: int
     reason: RequestReason
 
@@ -145,21 +159,31 @@ def reopen(tx: Tx, succeeded: list[int]) -> None:
     tx.write(_REOPEN, jobs=succeeded)
 
 
-def lock_open(tx: Tx, jobs: list[int]) -> list[OpenExpansion]:
-    """Lock those of these jobs whose expansions are to be planned, and return them."""
-    rows = tx.rows(_LOCK_OPEN, jobs=jobs)
-    before: dict[int, list[AddedJob]] = {id: [] for id, *_ in rows}
-    for parent, id, app, key, state in tx.rows(_ADDED_BEFORE, jobs=list(before)) if rows else ():
-        before[parent].append(AddedJob(id, JobName(app, key), State(state) in LIVE))
-    return [OpenExpansion(id, JobName(app, key), decoded(body), before[id]) for id, app, key, body in rows]
+def lock_open(tx: Tx, job: int) -> OpenExpansion | None:
+    """Lock this job if its expansions are to be planned, and return it."""
+    for id, app, key, body in tx.rows(_LOCK_OPEN, job=job):
+        # Another success may have stored another expansion while this transaction waited.
+        tx.rows(_LOCK_FOLLOWERS, job=job)
+        before = [
+            AddedJob(child, JobName(of, at), State(state) in LIVE, is_shared)
+            for child, of, at, state, is_shared in tx.rows(_ADDED_BEFORE, job=job)
+        ]
+        return OpenExpansion(id, JobName(app, key), decoded(body), before)
+    return None
 
 
-def lock_requesters(tx: Tx, jobs: list[int]) -> list[ExpansionRequester]:
-    """Return the submissions that get the added jobs of these jobs. They cannot be cancelled before this transaction
+def lock_followers(tx: Tx, job: int) -> None:
+    """Lock the last jobs of the stored expansions of this job. Their planners take turns. Call it first, because a
+    planner that waits for another one should hold no rows."""
+    tx.rows(_LOCK_FOLLOWERS, job=job)
+
+
+def lock_requesters(tx: Tx, job: int) -> list[ExpansionRequester]:
+    """Return the submissions that get the added jobs of this job. They cannot be cancelled before this transaction
     ends. Call it before ``lock_open``, because submissions are locked before jobs."""
-    numbers = tx.column(_LOCK_ASKING, jobs=jobs)
-    rows = tx.rows(_REQUESTS, jobs=jobs, numbers=numbers) if numbers else []
-    return [ExpansionRequester(job, number, RequestReason(reason)) for job, number, reason in rows]
+    numbers = tx.column(_LOCK_ASKING, job=job)
+    rows = tx.rows(_REQUESTS, job=job, numbers=numbers) if numbers else []
+    return [ExpansionRequester(number, RequestReason(reason)) for number, reason in rows]
 
 
 def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> None:

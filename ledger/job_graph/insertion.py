@@ -37,9 +37,8 @@ class Term(NamedTuple):
 
 
 def is_open(job: PlannedJob) -> bool:
-    """Return whether the job is wanted and has no gates, or a gate without needs: no parent can keep it waiting."""
-    wanted = job.standing is EntryState.WANTED
-    return wanted and (not job.gates or any(not gate.needs for gate in job.gates))
+    """Return whether the job is wanted, and no parent can keep it waiting."""
+    return job.standing is EntryState.WANTED and job.has_open_gate
 
 
 def _json(words: object) -> str | None:

@@ -253,10 +253,15 @@ def _still_due(tx: Tx, rerun: RerunRequest, ids: Mapping[JobName, int]) -> list[
 
 
 def _decided(jobs: Iterable[PlannedJob], names: Collection[JobName]) -> list[PlannedJob]:
-    """Return the jobs with a parent among these names. The state of such a parent may already decide the need."""
+    """Return the jobs with a parent among these names. The state of such a parent may already decide the need, unless
+    it is known to be met."""
     if not names:
         return []
-    return [job for job in jobs if any(need.parent in names for gate in job.gates for need in gate.needs)]
+    return [
+        job
+        for job in jobs
+        if any(need.parent in names and not job.meets(need) for gate in job.gates for need in gate.needs)
+    ]
 
 
 def _lenders(plan: JobPlan, fresh: list[PlannedJob], older: Collection[JobName]) -> list[PlannedJob]:

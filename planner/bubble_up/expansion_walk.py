@@ -17,10 +17,11 @@ from sluice.planner.keyspaces.choose import keyspace_of
 
 
 class AddedNeeds:
-    """Needs that one job adds. ``named`` are the jobs of its expansions, each with its added needs.
+    """Needs that one successful job adds. ``named`` are the jobs of its expansions, each with its added needs.
 
-    ``kept`` are jobs of an earlier expansion that are not named any more, but depend on the job by their definition.
-    They lose the needs of the earlier expansion. ``dropped`` are the others, which nothing needs any more.
+    ``kept`` are jobs of an earlier expansion that are not named any more, but depend on the job by their definition, or
+    are ``shared``: another job has added them too. They lose the needs of the earlier expansion, unless the parent is
+    shared. ``dropped`` are the others, which nothing needs any more.
     """
 
     def __init__(
@@ -29,19 +30,21 @@ class AddedNeeds:
         parent: JobName,
         expansions: Iterable[Expansion],
         before: Iterable[JobName],
+        shared: Iterable[JobName] = (),
     ) -> None:
         self.parent = parent
         self.named: dict[JobName, dict[JobName, Need]] = {}
         for expansion in expansions:
             for part in expansion.parts:
-                self._need(part, Need(parent, added=True))
+                self._need(part, Need(parent, added=True, is_met=True))
                 if expansion.then is not None:
                     self._need(expansion.then, Need(part, expansion.when, added=True))
             if expansion.then is not None:
-                self._need(expansion.then, Need(parent, added=True))
-        self._before = frozenset(before)
-        gone = [name for name in self._before if name not in self.named]
-        self.kept = [name for name in gone if _depends(catalogue, name, parent)]
+                self._need(expansion.then, Need(parent, added=True, is_met=True))
+        before, shared = frozenset(before), frozenset(shared)
+        self._replaced = before - shared
+        gone = [name for name in before if name not in self.named]
+        self.kept = [name for name in gone if name in shared or _depends(catalogue, name, parent)]
         self.dropped = [name for name in gone if name not in self.kept]
 
     def needs(self, name: JobName, known: Iterable[Need]) -> tuple[Need, ...]:
@@ -50,7 +53,7 @@ class AddedNeeds:
         others = {
             need.parent: need
             for need in known
-            if need.parent != self.parent and need.parent not in self._before
+            if need.parent != self.parent and need.parent not in self._replaced
         }
         needs = others | self.named.get(name, {})
         return tuple(needs[parent] for parent in sorted(needs))

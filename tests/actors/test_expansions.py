@@ -187,6 +187,47 @@ def test_a_success_that_nothing_requests_is_expanded_once_its_last_job_is_reques
     assert parts.submission(asked) is SubmissionState.SUCCEEDED
 
 
+@pytest.fixture
+def pair(parts: World) -> World:
+    """Return a world in which twin/1 adds jobs of part too."""
+    parts.define({"split": PLAIN, "twin": PLAIN, "source": PLAIN, "part": PART, "join": PLAIN, "last": PLAIN})
+    parts.submit("split", push="wanted")
+    parts.submit("twin", push="wanted")
+    return parts
+
+
+def test_two_jobs_judged_together_may_name_the_same_last_job(pair: World) -> None:
+    pair.beat(pair.worker)
+    claims = {pair.take("split"): expanded(1), pair.take("twin"): expanded(2)}
+    outcomes = {
+        claimed.right: Outcome(ending=Ending.DONE, expansions=body) for claimed, body in claims.items()
+    }
+    transactions.record(pair.ledger, outcomes)
+    pair.queue.append(Executed(jobs=tuple(claimed.id for claimed in claims)))
+    pair.deliver()
+    run_all(pair, "part/1_1")
+    assert pair.state("join") is State.WAITING
+    run_all(pair, "part/1_2", "join")
+    assert pair.state("join") is DONE
+
+
+def test_a_rerun_that_adds_nothing_leaves_the_jobs_that_another_job_has_added(pair: World) -> None:
+    succeed(pair, "split", expanded(1, 3))
+    succeed(pair, "twin", expanded(2))
+    pair.submit("twin", rerun="job", push="wanted")
+    succeed(pair, "twin", encoded([]))
+    assert pair.states() == {
+        "split": DONE,
+        "twin": DONE,
+        "part/1_1": State.READY,
+        "part/1_2": State.CANCELLED,
+        "part/1_3": State.READY,
+        "join": State.WAITING,
+    }
+    run_all(pair, "part/1_1", "part/1_3", "join")
+    assert pair.state("join") is DONE
+
+
 def test_an_added_job_may_add_jobs(parts: World) -> None:
     asked = parts.submit("split", push="wanted")
     succeed(parts, "split", expanded(1, then=None))

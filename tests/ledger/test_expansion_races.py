@@ -39,6 +39,7 @@ class Meeting(Acts):
         self.world.define(
             {
                 "split": _PLAIN,
+                "twin": _PLAIN,
                 "part": _PLAIN,
                 "join": _PLAIN | {"depends_on": {"app_name": ["split"]}},
             }
@@ -118,6 +119,13 @@ def _a_second_expansion_and_a_plan_for_a_part(m: Meeting) -> tuple[Act, Act]:
     return m.expand(), m.plan("part", "1", push="wanted")
 
 
+def _two_jobs_that_name_the_same_last_job(m: Meeting) -> tuple[Act, Act]:
+    m.world.submit("twin", push="wanted")
+    twin = m.succeed(m.world.take("twin"), "3")
+    m.added = [["1", "2", "3"]]
+    return m.expand(), m.judge(twin)
+
+
 PAIRS = [
     _two_planners,
     _a_planner_and_a_cancellation,
@@ -129,6 +137,7 @@ PAIRS = [
     _a_second_expansion_and_a_claim_of_a_part,
     _a_second_expansion_and_a_cancellation,
     _a_second_expansion_and_a_plan_for_a_part,
+    _two_jobs_that_name_the_same_last_job,
 ]
 
 
@@ -144,12 +153,19 @@ def test_without_the_lock_of_the_expansion_two_planners_run_a_part_twice(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Show that the races can fail: then the second planner runs jobs again that have ended since."""
-    unlocked = expansions._LOCK_OPEN.replace("ORDER BY job FOR UPDATE\n", "ORDER BY job\n").replace(
-        "FOR UPDATE OF job", ""
-    )
+    unlocked = expansions._LOCK_OPEN.replace("FOR UPDATE OF job", "").replace("FOR UPDATE", "")
     monkeypatch.setattr(expansions, "_LOCK_OPEN", unlocked)
+    monkeypatch.setattr(expansions, "_LOCK_FOLLOWERS", "SELECT 1")
     with pytest.raises(AssertionError):
         _meet(embedded_url, _two_planners_and_runs, swapped=False)
+
+
+def test_without_the_lock_of_the_last_job_it_misses_parts(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expansions, "_LOCK_FOLLOWERS", "SELECT 1")
+    with pytest.raises(AssertionError):
+        _meet(embedded_url, _two_jobs_that_name_the_same_last_job, swapped=False)
 
 
 def _two_planners_and_runs(m: Meeting) -> tuple[Act, Act]:
