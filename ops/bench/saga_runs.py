@@ -52,7 +52,7 @@ def fly(ledger_url: str) -> Figures:
     """
     catalogue, ledger = load([__name__]), Ledger(ledger_url)
     steps_s, commits_s = [], []
-    for job in _claimed(ledger, catalogue):
+    for job in claimed_jobs(ledger, catalogue, "idle"):
         steps_s.append(_took_s(partial(_flown, ledger, catalogue, job)) / STEPS)
         commits_s.append(_took_s(lambda: [ledger.transact(fixtures.touch) for _ in range(STEPS)]) / STEPS)
     ledger.close()
@@ -60,16 +60,16 @@ def fly(ledger_url: str) -> Figures:
     return {"step_ms": step_s * 1000, "commit_ms": commit_s * 1000, "commits_a_step": step_s / commit_s}
 
 
-def _claimed(ledger: Ledger, catalogue: Catalogue) -> list[ClaimedJob]:
-    """Submit all flights, and claim them for one worker."""
-    wanted, worker = Submission(app="idle", id="bench"), uuid4()
+def claimed_jobs(ledger: Ledger, catalogue: Catalogue, app: str) -> list[ClaimedJob]:
+    """Submit all jobs of an app without parents, and claim them for one worker."""
+    wanted, worker = Submission(app=app, id="bench"), uuid4()
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     hints: Sequence[Message] = handlers.plan(ledger, catalogue, Plan(submissions=("bench",)))
     ledger.transact(
         lambda tx: leases.join(tx, worker, host="bench", pid=0, queues=[], threads=1, lease_s=LEASE_S)
     )
     turns = tuple(turn for hint in hints if isinstance(hint, Execute) for turn in hint.jobs)
-    return transactions.claim(ledger, catalogue, Execute(app="idle", jobs=turns), worker)[0]
+    return transactions.claim(ledger, catalogue, Execute(app=app, jobs=turns), worker)[0]
 
 
 def _flown(ledger: Ledger, catalogue: Catalogue, job: ClaimedJob) -> None:

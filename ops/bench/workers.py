@@ -73,6 +73,14 @@ def kept_mb(told: Path, line: str) -> float:
     return int(told.read_text().partition(f"{line}:")[2].split(maxsplit=1)[0]) / 1024
 
 
+def peak_mb() -> float:
+    """Return the most memory that this process has ever held, in MiB, so that a peak between two readings counts too.
+
+    ``getrusage`` does not fit, because its value starts with the memory of the process that started this process.
+    """
+    return kept_mb(Path("/proc/self/status"), "VmHWM")
+
+
 def _with_children(pids: set[int]) -> set[int]:
     parents = {
         int(entry.name): parent

@@ -24,11 +24,12 @@ from sluice.ledger.reads import submission_progress
 from sluice.ops.bench import baseline
 from sluice.ops.bench.console_latency import looking
 from sluice.ops.bench.embedded import embedded
+from sluice.ops.bench.expansion_plan import PARTS, definitions, plan_expansion
 from sluice.ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
 from sluice.ops.bench.saga_runs import fly
 from sluice.ops.bench.sample import Figures
 from sluice.ops.bench.shapes import CHAIN, FLAT, scaled
-from sluice.ops.bench.workers import kept_mb
+from sluice.ops.bench.workers import peak_mb
 from sluice.planner.keyspaces.choose import keyspace_of
 
 _YEAR = {"start": "2025-01-01-00", "end": "2025-12-31-23"}
@@ -119,6 +120,10 @@ def _plan_backfill_by_day(ledger_url: str) -> Figures:
     return _plan(ledger_url, backfill(step_size=24), "report", **_YEAR)
 
 
+def _plan_expansion(ledger_url: str) -> Figures:
+    return plan_expansion(ledger_url, _catalogue(definitions()))
+
+
 def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     """Plan one submission. Measure it from received to planned, in the time and memory of this process.
 
@@ -128,7 +133,7 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     ledger = Ledger(ledger_url)
     wanted = msgspec.convert({"app": app, "id": "bench", **words}, Submission)
     ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
-    idle_mb, cpu_s, began = _peak_mb(), time.process_time(), time.perf_counter()
+    idle_mb, cpu_s, began = peak_mb(), time.process_time(), time.perf_counter()
     handlers.plan(ledger, catalogue, Plan(submissions=("bench",)))
     wall_s = time.perf_counter() - began
     found = ledger.transact(lambda tx: submission_progress.status(tx, "bench"))
@@ -137,7 +142,7 @@ def _plan(ledger_url: str, apps: Apps, app: str, **words: str) -> Figures:
     figures = {
         "wall_s": wall_s,
         "cpu_s": time.process_time() - cpu_s,
-        "grown_mb": _peak_mb() - idle_mb,
+        "grown_mb": peak_mb() - idle_mb,
         "jobs": ledger.transact(lambda tx: tx.column("SELECT count(*) FROM job"))[0],
         "needs": ledger.transact(lambda tx: tx.column("SELECT count(*) FROM need"))[0],
     }
@@ -155,14 +160,6 @@ def _written(apps: Apps, folder: Path) -> str:
     path = folder / "apps.json"
     path.write_text(json.dumps(apps))
     return str(path)
-
-
-def _peak_mb() -> float:
-    """Return the most memory that this process has ever held, in MiB, so that a peak between two readings counts too.
-
-    ``getrusage`` does not fit, because its value starts with the memory of the process that started this process.
-    """
-    return kept_mb(Path("/proc/self/status"), "VmHWM")
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -186,6 +183,11 @@ WORKLOADS: Mapping[str, Workload] = {
         "one submission of a year of 50 hourly apps, with a job for each partition", _plan_backfill
     ),
     "plan-backfill-by-day": Workload("the same, with a job for each day", _plan_backfill_by_day),
+    "plan-expansion": Workload(
+        f"one job adds {PARTS:,} jobs and a job that needs them all (job.expand); "
+        "compared with a submission of as many jobs",
+        _plan_expansion,
+    ),
     "embedded": Workload(
         f"flat, {FLAT:,} jobs, and chain-in-one, {CHAIN:,}, under `sluice up` without configuration",
         embedded,

@@ -65,6 +65,13 @@ def test_a_deep_plan_is_compared_with_its_copy_and_with_networkx(desk: Typist) -
     assert figures["to_copy_and_networkx_ratio"] == pytest.approx(figures["wall_s"] / both_s)
 
 
+def test_an_expansion_is_compared_with_as_many_jobs_without_needs(desk: Typist) -> None:
+    figures = _figures(desk, "plan-expansion")
+    assert (figures["jobs"], figures["needs"]) == (401, 801)
+    assert figures["to_plain_ratio"] == pytest.approx(figures["wall_s"] / figures["plain_wall_s"])
+    assert figures["peak_mb"] > figures["grown_mb"]
+
+
 def test_the_embedded_default_is_measured_without_a_broker(desk: Typist) -> None:
     figures = _figures(desk, "embedded")
     assert {"jobs_per_s", "settled_per_s", "first_s", "hop_ms", "hop_p95_ms"} < figures.keys()
