@@ -15,11 +15,12 @@ from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.submission import Submission
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.programs.errors import one_line
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.notifications import deliveries
-from sluice.ledger.notifications.deliveries import DeliveryAttempt, DueDelivery
+from sluice.ledger.notifications.deliveries import DeliveryAttempt, DueDelivery, RecordedAttempts
 
 _LOG = logging.getLogger("sluice.notifier")
 
@@ -78,7 +79,9 @@ class Notifier:
         room = THREADS - sum(busy.values())
         if room <= 0:
             return []
-        taken = self._ledger.transact(lambda tx: deliveries.take(tx, room, together=TOGETHER, busy=busy))
+        taken = self._ledger.transact(
+            lambda tx: deliveries.take(tx, room, together=TOGETHER, busy=busy), TransactionKind.NOTIFY
+        )
         with self._lock:
             self._busy.update(each.receiver for each in taken)
         return [self._pool.submit(self._attempt, each) for each in taken]
@@ -119,21 +122,19 @@ def attempt(ledger: Ledger, delivery: DueDelivery, sender: Sender) -> Sequence[M
 
     Return the messages that follow. An app gets its event in the transaction that records it.
     """
-    if delivery.target.app is not None:
-        submission = sender.submission_of(delivery)
-        ledger.transact(lambda tx: _submit(tx, delivery, submission))
-        return [Plan(submissions=(submission.require_id(),))]
-    error = sender.send(delivery)
+    submission = sender.submission_of(delivery) if delivery.target.app is not None else None
+    error = sender.send(delivery) if submission is None else None
     result = DeliveryAttempt(delivery=delivery, error=error)
-    recorded = ledger.transact(lambda tx: deliveries.record(tx, [result]))
+    recorded = ledger.transact(lambda tx: _record(tx, result, submission), TransactionKind.DELIVER)
     _log(delivery, error, is_dead=bool(recorded.dead))
-    return []
+    return [Plan(submissions=(submission.require_id(),))] if submission else []
 
 
-def _submit(tx: Tx, delivery: DueDelivery, submission: Submission) -> None:
-    """Admit the submission and record the delivery. If the id exists already, it was submitted before."""
-    submissions.admit(tx, [submission])
-    deliveries.record(tx, [DeliveryAttempt(delivery=delivery, error=None)])
+def _record(tx: Tx, result: DeliveryAttempt, submission: Submission | None) -> RecordedAttempts:
+    """Record the result, and admit the submission of an app. If its id exists already, it was submitted before."""
+    if submission:
+        submissions.admit(tx, [submission])
+    return deliveries.record(tx, [result])
 
 
 def _log(delivery: DueDelivery, error: str | None, *, is_dead: bool) -> None:

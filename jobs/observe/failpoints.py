@@ -152,6 +152,12 @@ class Failpoint:
     LOOK_COMMITTED = Point(
         "look.committed", "The submissions of schedules are committed, and no planner is notified."
     )
+    NOTIFY_WRITTEN = Point("notify.written", "Due deliveries are leased, in an open transaction.")
+    NOTIFY_COMMITTED = Point("notify.committed", "The deliveries are leased, and none of them is attempted.")
+    DELIVER_WRITTEN = Point(
+        "deliver.written", "A receiver has answered, and the result is in an open transaction."
+    )
+    DELIVER_COMMITTED = Point("deliver.committed", "The result of an attempt is committed.")
     GROOM_WRITTEN = Point("groom.written", "One chore of the groomer is done, in an open transaction.")
     GROOM_COMMITTED = Point("groom.committed", "The chore is committed, and its notifications are not sent.")
     SWEEP_WRITTEN = Point("sweep.written", "Old history is removed, in an open transaction.")
@@ -186,6 +192,8 @@ class TransactionKind:
     LEAVE = CommitPoints(Failpoint.LEAVE_WRITTEN, Failpoint.LEAVE_COMMITTED)
     ENTRY = CommitPoints(Failpoint.ENTRY_WRITTEN, Failpoint.ENTRY_COMMITTED)
     LOOK = CommitPoints(Failpoint.LOOK_WRITTEN, Failpoint.LOOK_COMMITTED)
+    NOTIFY = CommitPoints(Failpoint.NOTIFY_WRITTEN, Failpoint.NOTIFY_COMMITTED)
+    DELIVER = CommitPoints(Failpoint.DELIVER_WRITTEN, Failpoint.DELIVER_COMMITTED)
     GROOM = CommitPoints(Failpoint.GROOM_WRITTEN, Failpoint.GROOM_COMMITTED)
 
 

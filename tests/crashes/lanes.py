@@ -27,6 +27,7 @@ APPS = (
         "cutter",
         "slice",
         "plate",
+        "notice",
     ),
     *("extract", "clean", "report"),
     *PROGRAMS,
@@ -160,6 +161,18 @@ LANES: Sequence[Lane] = (
         queues=(SCHEDULER,),
         loads=("diamond",),
         points=(Failpoint.TICK_LED, Failpoint.TICK_SENT, Failpoint.LOOK_WRITTEN, Failpoint.LOOK_COMMITTED),
+    ),
+    Lane(
+        name="notifier",
+        broker="redis",
+        queues=(SCHEDULER,),
+        loads=("notice",),
+        points=(
+            Failpoint.NOTIFY_WRITTEN,
+            Failpoint.NOTIFY_COMMITTED,
+            Failpoint.DELIVER_WRITTEN,
+            Failpoint.DELIVER_COMMITTED,
+        ),
     ),
     Lane(
         name="client",

@@ -16,8 +16,10 @@ from sluice.broker.messages import Cancel, Submit
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.notifications.dead_letters import delivery_counts
 from sluice.ledger.recovery.invariants import breaches
 from tests.crashes.declared import PROGRAMS, declare
+from tests.jobs.receivers import HttpReceiver
 
 TESTS = Path(__file__).parents[1]
 _OPEN = "SELECT app || '/' || key FROM job WHERE state = ANY (%(live)s) ORDER BY id"
@@ -56,7 +58,8 @@ _ENDS = {"idler": State.CANCELLED, "far": State.FAILED}
 class Market:
     """Work for the processes. ``ask`` submits more of every given load. Each run leaves a line in ``effects``."""
 
-    def __init__(self, ledger: Ledger, broker: Broker | None, folder: Path) -> None:
+    def __init__(self, ledger: Ledger, broker: Broker | None, folder: Path, receiver: HttpReceiver) -> None:
+        self.receiver = receiver
         self.sources = f"{TESTS}/crashes/trade.py,{TESTS}/scripted.py,{TESTS}/live/nightly,{declare(folder)}"
         self.effects = folder / "effects"
         self.port = _free_port()
@@ -91,7 +94,9 @@ class Market:
         """Return whether no work is left, and all wanted jobs have left their line."""
         if self._wanted - {f"{app}/{key}" for app, key, *_ in self._lines()}:
             return False
-        return not self._ledger.transact(lambda tx: tx.column(_OPEN, live=_LEFT) or tx.column(_UNPLANNED))
+        return not self._ledger.transact(
+            lambda tx: tx.column(_OPEN, live=_LEFT) or tx.column(_UNPLANNED) or delivery_counts(tx).pending
+        )
 
     def left(self) -> str:
         silent = sorted(self._wanted - {f"{app}/{key}" for app, key, *_ in self._lines()})
@@ -115,11 +120,20 @@ class Market:
         self._check_states()
         self._check_results()
         self._check_flights()
+        self._check_notices()
         with psycopg.connect(self._ledger.url) as connection:
             banked = Counter(key for (key,) in connection.execute("SELECT key FROM public.banked"))
             paid = Counter(connection.execute("SELECT key, step FROM public.paid").fetchall())
         assert banked == Counter(self._keys("banker"))
         assert paid == Counter((key, step) for key in self._keys("payer") for step in ("debit", "credit"))
+
+    def _check_notices(self) -> None:
+        """Check that each success was posted, if need be several times, and always under one id."""
+        ids: dict[str, set[str]] = {}
+        for body in self.receiver.bodies:
+            ids.setdefault(body["key"], set()).add(body["id"])
+        assert ids.keys() == {*self._keys("notice")}
+        assert [key for key, each in ids.items() if len(each) > 1] == []
 
     def _keys(self, app: str) -> list[str]:
         return [job.removeprefix(f"{app}/") for job in self._wanted if job.startswith(f"{app}/")]
@@ -206,6 +220,10 @@ class Market:
         self.want(f"cutter/{key}", f"slice/{key}_1", f"slice/{key}_2", f"plate/{key}")
         self._client.submit(Submission(app="cutter", key=key))
 
+    def notice(self, key: str) -> None:
+        self.want(f"notice/{key}")
+        self._client.submit(Submission(app="notice", key=key))
+
     def bank(self, key: str) -> None:
         self.want(f"banker/{key}")
         self._client.submit(Submission(app="banker", key=key))
@@ -274,6 +292,7 @@ _LOADS: Mapping[str, Callable[[Market, str], None]] = {
         Market.diamond,
         Market.whole,
         Market.stumble,
+        Market.notice,
         Market.fan,
         Market.bank,
         Market.pay,

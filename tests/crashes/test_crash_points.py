@@ -18,6 +18,7 @@ from sluice.ledger.database.connection import Ledger
 from tests.crashes.lanes import LANES, Lane
 from tests.crashes.market import CONSOLE_TOKEN, Market
 from tests.crashes.victims import Victims, order, up, work
+from tests.jobs.receivers import receiving
 from tests.live.fleet import wait_until
 from tests.servers import rabbitmq_url, redis_url
 from tests.world import empty
@@ -81,7 +82,8 @@ def _market(lane: Lane, url: str, folder: Path) -> Iterator[tuple[Market, Victim
             broker_url = opened.enter_context({"rabbitmq": rabbitmq_url, "redis": redis_url}[lane.broker]())
             broker = connect(broker_url)
             opened.callback(broker.close)
-        market = Market(ledger, broker, folder)
+        receiver = opened.enter_context(receiving())
+        market = Market(ledger, broker, folder, receiver)
         environment = {
             "SLUICE_APPS": market.sources,
             "SLUICE_CONSOLE_TOKEN": CONSOLE_TOKEN,
@@ -92,5 +94,7 @@ def _market(lane: Lane, url: str, folder: Path) -> Iterator[tuple[Market, Victim
             "SLUICE_TICK": "200ms",
             "SLUICE_KEEP_HISTORY": lane.keeps,
             "EFFECTS": str(market.effects),
+            "NOTICE_URL": receiver.url,
+            "SLUICE_NOTIFY_HOSTS": "127.0.0.1",
         }
         yield market, Victims(folder / "log", environment)

@@ -30,6 +30,13 @@ def top(job: Job) -> int:
     return job.claim
 
 
+@app(notify=[{"on": ["succeeded"], "webhook": "${NOTICE_URL}"}], **_WORDS)
+def notice(job: Job) -> int:
+    """Succeed, of which the receiver of the world is notified."""
+    note(job)
+    return job.claim
+
+
 @app(depends_on={"app_name": ["top"]}, **_WORDS)
 def left(job: Job) -> int:
     note(job)
