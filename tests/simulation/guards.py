@@ -1,4 +1,5 @@
-"""Guards that a test can break, by the effect of breaking them. Guards of sagas are in ``guards_of_sagas.py``."""
+"""Guards that a test can break, by the effect of breaking them. Guards of sagas are in ``guards_of_sagas.py``, those of
+notifications in ``guards_of_notifications.py``."""
 
 import pytest
 
@@ -13,7 +14,7 @@ from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from tests.simulation import guards_of_sagas
+from tests.simulation import guards_of_notifications, guards_of_sagas
 from tests.simulation.environment import Ground
 from tests.simulation.mutants import Mutant, both, code, no_effect, sql
 from tests.simulation.run import Violation
@@ -137,7 +138,7 @@ _OF_JOBS = {
 }
 
 #: All guards, by the effect of breaking them.
-GUARDS = _OF_JOBS | guards_of_sagas.MUTANTS
+GUARDS = _OF_JOBS | guards_of_sagas.MUTANTS | guards_of_notifications.MUTANTS
 
 
 def assert_noticed(guard: str, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from tests.simulation.definitions import (
     drawn_breakers,
     drawn_chunks,
     drawn_expansions,
+    drawn_notifications,
     drawn_partitions,
     drawn_sagas,
     drawn_templates,
@@ -71,6 +72,7 @@ THEMES = {
     "trips": drawn_trips,
     "breakers": drawn_breakers,
     "expansions": drawn_expansions,
+    "notifications": drawn_notifications,
 }
 
 
@@ -130,7 +132,9 @@ def _run(world: World) -> None:
         has_written = world.has_written()
         wrong = world.air.wrong or (world.plain.transact(watched.look) if has_written else [])
         assert not wrong, wrong
-        if world.elapsed_s > RESUMED_S and world.plain.transact(_at_rest):
+        is_quiet = world.elapsed_s > RESUMED_S and world.mail.is_quiet
+        if is_quiet and world.plain.transact(_at_rest):
+            world.mail.settle()
             left = world.plain.transact(watched.left)
             assert not left, left
             return
@@ -157,6 +161,7 @@ class _Watched:
             wrong += self._look_at_moves(tx, has_steps=moved[2] > 0, has_pools=has_pools)
             self.moved_s = max(self.moved_s, self._world.elapsed_s)
             self._moves, self._transition = moved, moved[0]
+        wrong += [] if self._world.mail.is_idle else self._world.mail.look(tx)
         wrong += self._world.air.unheard(tx)
         wrong += neglected(tx) if self._world.elapsed_s > CALM_S else []
         wrong += [f"in line for a free slot: {job}" for job in (waiting_in_vain(tx) if has_pools else ())]
@@ -174,6 +179,7 @@ class _Watched:
             *(f"not as drawn: {each}" for each in world.unplanned(tx)),
             *world.air.unended(),
             *world.trips.left(tx),
+            *world.mail.left(tx),
             *off_course(tx),
         ]
 

@@ -1,4 +1,4 @@
-"""A short simulation for ``make test``: 24 seeds, and a few of sagas. Every guard that is broken elsewhere exists."""
+"""A short simulation for ``make test``: 24 seeds, and a few of other themes. Every guard to be broken exists."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.simulation.guards import GUARDS
 from tests.simulation.seeds import run_on
 
 #: Number of seeds of each theme. ``test_simulation.py`` has the next ones.
-SEEDS = {"anything": 24, "sagas": 4, "trips": 4, "expansions": 4}
+SEEDS = {"anything": 24, "sagas": 4, "trips": 4, "expansions": 4, "notifications": 4}
 
 
 @pytest.mark.parametrize("theme", SEEDS)
