@@ -41,10 +41,10 @@ class AddedNeeds:
                     self._need(expansion.then, Need(part, expansion.when, added=True))
             if expansion.then is not None:
                 self._need(expansion.then, Need(parent, added=True, is_met=True))
-        before, shared = frozenset(before), frozenset(shared)
-        self._replaced = before - shared
+        before, self._shared = frozenset(before), frozenset(shared)
+        self._replaced = before - self._shared
         gone = [name for name in before if name not in self.named]
-        self.kept = [name for name in gone if name in shared or _depends(catalogue, name, parent)]
+        self.kept = [name for name in gone if name in self._shared or _depends(catalogue, name, parent)]
         self.dropped = [name for name in gone if name not in self.kept]
 
     def needs(self, name: JobName, known: Iterable[Need]) -> tuple[Need, ...]:
@@ -53,7 +53,7 @@ class AddedNeeds:
         others = {
             need.parent: need
             for need in known
-            if need.parent != self.parent and need.parent not in self._replaced
+            if need.parent not in self._replaced and (need.parent != self.parent or name in self._shared)
         }
         needs = others | self.named.get(name, {})
         return tuple(needs[parent] for parent in sorted(needs))

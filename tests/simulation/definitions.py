@@ -10,6 +10,7 @@ from sluice.broker.messages import Cancel, Message, Submit
 from tests.simulation.breakers import with_drawn_breakers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
 from tests.simulation.expansions import with_drawn_expansions
+from tests.simulation.notifications import TOLD, with_drawn_notify, with_drawn_rules
 from tests.simulation.partitions import (
     drawn_landing,
     drawn_partition_apps,
@@ -63,9 +64,14 @@ def drawn_expansions(rng: random.Random) -> dict[str, Any]:
     return with_drawn_pools(rng, with_drawn_expansions(rng, _drawn_graph(rng, rng.randint(1, 3))))
 
 
+def drawn_notifications(rng: random.Random) -> dict[str, Any]:
+    """Draw two to five apps, most of which notify receivers."""
+    return with_drawn_rules(rng, with_drawn_pools(rng, _drawn_graph(rng, rng.randint(2, 5))))
+
+
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """Return the same apps with the same keys, but with other dependencies and another command for a single app."""
-    earlier = [name for name in apps if "job_id" in apps[name] and not undoes(name)]
+    earlier = [name for name in apps if "job_id" in apps[name] and not undoes(name) and name != TOLD]
     if not earlier:
         return apps
     name = rng.choice(earlier)
@@ -91,7 +97,8 @@ def drawn_wish(rng: random.Random, apps: dict[str, Any], number: int, known: lis
     app = rng.choice([name for name in apps if not undoes(name)])
     if is_by_partition(apps[app]) and rng.random() < 0.25:
         return drawn_landing(rng, apps)
-    return _submit(id_, with_drawn_mode(rng, apps, _drawn_words(rng, app, apps[app])))
+    words = with_drawn_notify(rng, apps, _drawn_words(rng, app, apps[app]))
+    return _submit(id_, with_drawn_mode(rng, apps, words))
 
 
 def _drawn_words(rng: random.Random, name: str, app: dict[str, Any]) -> dict[str, Any]:
@@ -181,4 +188,5 @@ def _drawn_dependency(rng: random.Random, parents: list[str], apps: dict[str, An
 
 def _drawn_key(rng: random.Random, app: dict[str, Any]) -> str:
     x = rng.choice(KEYS)
-    return f"{x}_{rng.choice(('p', 'q'))}" if "autofill_values" in app else x
+    values = app.get("autofill_values", {})
+    return "_".join([x, *(rng.choice(each) for each in values.values())])

@@ -11,6 +11,10 @@ from sluice.ledger.lifecycle.claims import ClaimedJob
 
 #: Apps whose jobs add jobs have this name, and a digit after it.
 SPLIT = "split"
+#: App whose jobs are added, and add jobs themselves.
+NESTED = f"{SPLIT}_again"
+#: Messages of users in a world of expansions, at least and at most.
+WISHES = (9, 15)
 # Each with the jobs that it has added and the jobs that exist.
 _EXPANDED = f"""
 SELECT job.app, job.key, job.claim,
@@ -23,14 +27,18 @@ FROM job WHERE job.app LIKE '{SPLIT}%%' AND job.state = '{State.SUCCEEDED}' AND 
 
 
 def with_drawn_expansions(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
-    """Return the apps with one or two apps whose jobs add jobs of ``part``, and with ``join``, which mostly needs
-    them."""
+    """Return the apps with one or two apps whose jobs add jobs of ``part`` and of ``NESTED``, whose jobs add jobs of
+    ``leaf``. ``join`` mostly needs the apps that add jobs."""
     plain = {"job_id": "{x}", "bash_cmd": "true", "max_losses": 50, "max_fails": 2}
     splits = [f"{SPLIT}{place}" for place in range(rng.randint(1, 2))]
     added: dict[str, Any] = dict.fromkeys(splits, plain)
     narrow = [name for name in apps if apps[name]["job_id"] == "{x}"]
     added[splits[0]] = plain | _needs(rng, narrow)
     added["part"] = plain | {"job_id": "{x}_{y}", "autofill_values": {"y": ["p", "q"]}}
+    added[NESTED] = plain | {"job_id": "{x}_{y}", "autofill_values": {"y": ["p", "q"]}}
+    added["leaf"] = plain | {"job_id": "{x}_{y}_{z}", "autofill_values": {"y": ["p", "q"], "z": ["0", "1"]}}
+    for name in ("part", "leaf"):
+        added[name] |= {"max_fails": rng.choice((0, 0, 2))}
     added["join"] = plain | _needs(rng, splits)
     added["end"] = plain | {"depends_on": {"app_name": ["join"]}}
     return apps | added
@@ -46,10 +54,8 @@ class DrawnExpansions:
         """Draw the jobs that this claim adds. None if it adds none, or if its app adds no jobs."""
         if not claimed.app.startswith(SPLIT):
             return None
-        keys = [f"{claimed.key}_{n}" for n in "pqrs" if rng.random() < 0.5]
-        then = JobName("join", claimed.key) if rng.random() < 0.7 else None
-        expansion = Expansion("part", tuple(keys), then, rng.choice(("succeeded", "succeeded", "finished")))
-        drawn = [expansion] if rng.random() < 0.9 else []
+        added = (("leaf", "01"),) if claimed.app == NESTED else (("part", "pqrstu"), (NESTED, "pqr"))
+        drawn = [_drawn(rng, claimed.key, app, letters) for app, letters in added if rng.random() < 0.9]
         self._drawn[claimed.name, claimed.claim] = drawn
         return encoded(drawn)
 
@@ -65,9 +71,21 @@ class DrawnExpansions:
             drawn = self._drawn[JobName(name, key), claim]
             named = {str(name) for each in drawn for name in (*each.parts, each.then) if name}
             last = {str(each.then) for each in drawn if each.then and once and name in waits_for}
-            if named - set(existing) or set(added) - named or last - set(added):
+            shared = self._named_by_others(JobName(name, key))
+            if named - set(existing) or set(added) - named - shared or last - set(added):
                 found.append(f"{name}/{key} under claim {claim} names {named} and has added {added}")
         return found
+
+    def _named_by_others(self, name: JobName) -> set[str]:
+        """Return the jobs that other jobs have named. They may need this job, because it was added too."""
+        expansions = [each for (by, _), drawn in self._drawn.items() if by != name for each in drawn]
+        return {str(named) for each in expansions for named in (*each.parts, each.then) if named}
+
+
+def _drawn(rng: random.Random, key: str, app: str, letters: str) -> Expansion:
+    keys = [f"{key}_{letter}" for letter in letters if rng.random() < 0.7]
+    then = JobName("join", key.partition("_")[0]) if rng.random() < 0.7 else None
+    return Expansion(app, tuple(keys), then, rng.choice(("succeeded", "succeeded", "finished")))
 
 
 def _needs(rng: random.Random, names: list[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """One simulated world: definitions, an installation, and users that send messages."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,9 @@ from sluice.ops.simulation.installation import SimulatedInstallation
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.environment import Ground
+from tests.simulation.expansions import NESTED, WISHES
 from tests.simulation.job_outcomes import Labour, habits
+from tests.simulation.notifications import Mail
 from tests.simulation.partitions import Watch, all_landed
 from tests.simulation.pauses import drawn_pauses
 from tests.simulation.retries import Retrier, drawn_times
@@ -37,7 +39,7 @@ RESUMED_S = FAULTY_S + 30.0
 CALM_S = RESUMED_S + 10.0
 TICK_S = 1.0
 #: Seconds between two removals of old history, and the age of removed history, in a third of the worlds. Worlds with
-#: sagas are excepted, because the checks read their history.
+#: sagas and with notifications are excepted, because the checks read their history.
 PRUNED_EVERY_S = 3.0
 PRUNED_AT_ONCE = 5
 
@@ -67,6 +69,7 @@ class World:
         self.watch = Watch(catalogue)
         self.trips = Trips(apps)
         self.air = Air(fate, agenda, self.plain, self._send_news)
+        self.mail = Mail(fate, agenda, self._ledger, self.plain, self._publish)
         self.labour = Labour(fate)
         self.installation = SimulatedInstallation(
             self._ledger,
@@ -82,7 +85,7 @@ class World:
         self._operator = Operator(fate.rng("operator"), self.plain, client, self._send_news)
         self._submitted: list[str] = []
         self._retrier = Retrier(partial(fate.rng, "a retry"), self.plain, client, self._submitted)
-        self._wishes = rng.randint(1, 6)
+        self._wishes = rng.randint(*(WISHES if NESTED in apps else (1, 6)))
         self._begin()
 
     def step(self) -> None:
@@ -122,10 +125,15 @@ class World:
             self._say_at(at_s, message)
         for at_s in drawn_times(self._fate.rng("retries"), FAULTY_S):
             self._at(at_s, self._retry)
+        self.mail.begin(self._apps)
         self._at(RESUMED_S, self._resume)
         self._at(TICK_S, self._tick)
         catalogue = self.catalogues[0]
-        if self._wishes % 3 == 0 and not any(app.saga or app.compensate for app in catalogue.values()):
+        if (
+            self._wishes % 3 == 0
+            and self.mail.is_idle
+            and not any(app.saga or app.compensate for app in catalogue.values())
+        ):
             self._at(PRUNED_EVERY_S, self._prune)
         self._at(FAULTY_S, self._fate.heal)
         if self._rng.random() < 0.3:
@@ -161,6 +169,9 @@ class World:
     def _hears(self, message: Message) -> None:
         if isinstance(message, Resume) and message.app is not None:
             self.air.hears(message)
+
+    def _publish(self, messages: Iterable[Message]) -> None:
+        self.installation.send([*messages])
 
     def _send_news(self, message: Message) -> None:
         self.installation.send([message], reliably=True)
