@@ -62,7 +62,7 @@ BUSY = {
     "trips": 5,
     "breakers": 24,
     "expansions": 68,
-    "notifications": 8,
+    "notifications": 9,
 }
 
 
