@@ -17,11 +17,14 @@ from uuid import UUID
 from msgspec import Struct, field
 
 from sluice.actors.notifier.notifier import Notifier
-from sluice.actors.notifier.senders import Sender
+from sluice.actors.notifier.senders import CommandSender, Sender
+from sluice.actors.settings.settings import NotifySettings
 from sluice.broker.messages import Message
 from sluice.jobs.model.names import JobName
 from sluice.jobs.notifications.rules import EVENT_OF_STATE, TROUBLE, JobEvent
 from sluice.jobs.notifications.webhook import TIMEOUT_S
+from sluice.jobs.policy.sandbox_settings import Fence
+from sluice.jobs.runners.process.sandbox import Sandbox
 from sluice.jobs.states import REQUEST, RERUN, TERMINAL, State, sql_list
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.notifications import dead_letters
@@ -29,6 +32,7 @@ from sluice.ledger.notifications.deliveries import ATTEMPTS_MAX, GIVE_UP_S, LEAS
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.mortal_ledger import CrashingLedger, SimulatedDeath
+from tests.world import catalogue_of
 
 #: App that gets the events of submissions, one job for each.
 TOLD = "told"
@@ -183,10 +187,11 @@ class _DrawnSender(Sender):
     """Sender whose answers were drawn when the attempts began."""
 
     def __init__(self) -> None:
-        super().__init__(hosts=(), console_url=None, stop=Event())
+        commands = CommandSender(lambda: catalogue_of({}), Sandbox(Fence()))
+        super().__init__(NotifySettings(), commands, Event())
         self.answers: dict[UUID, dict[int, str | None]] = {}
 
-    def post(self, delivery: DueDelivery) -> str | None:
+    def send(self, delivery: DueDelivery) -> str | None:
         return self.answers[delivery.event_id][delivery.number]
 
 
