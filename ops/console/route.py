@@ -70,5 +70,27 @@ class Route(Struct, frozen=True, kw_only=True):
         return [word for word, part in pairs if is_name(part)]
 
 
+def action(
+    path: str,
+    call: Callable[[ConsoleContext, CallArguments[Any, Any]], Any],
+    summary: str,
+    *,
+    answers: Any,
+    body: Any = NoParameters,
+    status: HTTPStatus = HTTPStatus.OK,
+) -> Route:
+    """Return the route of a call that changes something: a POST that needs the role ``operate``."""
+    return Route(
+        method="POST",
+        path=path,
+        call=call,
+        summary=summary,
+        answers=answers,
+        body=body,
+        role=Role.OPERATE,
+        status=status,
+    )
+
+
 def is_name(part: str) -> bool:
     return part.startswith("{")

@@ -11,11 +11,10 @@ from sluice.jobs.model.app import App
 from sluice.jobs.states import State
 from sluice.ledger.reads.state_statistics import standing
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.files import is_known, tag_of
 from sluice.ops.console.http_message import Response
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.documents.app_document import AppDocument, as_document
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
@@ -176,20 +175,11 @@ ROUTES = (
         summary="The definition of one app, and the number of its jobs in each state",
         answers=CountedApp,
     ),
-    Route(
-        method="POST",
-        path="/api/apps/{app}/pause",
-        call=pause,
-        summary="Pause an app: none of its jobs begin, whichever submissions request them",
+    action(
+        "/api/apps/{app}/pause",
+        pause,
+        "Pause an app: none of its jobs begin, whichever submissions request them",
         answers=AppsPaused,
-        role=Role.OPERATE,
     ),
-    Route(
-        method="POST",
-        path="/api/apps/{app}/resume",
-        call=resume,
-        summary="Resume a paused app",
-        answers=AppsResumed,
-        role=Role.OPERATE,
-    ),
+    action("/api/apps/{app}/resume", resume, "Resume a paused app", answers=AppsResumed),
 )

@@ -6,9 +6,8 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
 from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, action
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.rerun import again, ended_job
@@ -99,38 +98,10 @@ def _about(name: JobName) -> dict[str, JSON]:
 
 _PATH = "/api/jobs/{app}/{key}"
 ROUTES = (
-    Route(
-        method="POST",
-        path=f"{_PATH}/resume",
-        call=resume,
-        summary="Send a saga an event, or resume it",
-        answers=Heard,
-        body=Event,
-        role=Role.OPERATE,
+    action(f"{_PATH}/resume", resume, "Send a saga an event, or resume it", answers=Heard, body=Event),
+    action(f"{_PATH}/retry", retry, "Run an ended job again", answers=RetriedJobs, body=Again),
+    action(
+        f"{_PATH}/cancel", cancel, "Cancel one job, whichever submissions request it", answers=JobCancelled
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/retry",
-        call=retry,
-        summary="Run an ended job again",
-        answers=RetriedJobs,
-        body=Again,
-        role=Role.OPERATE,
-    ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/cancel",
-        call=cancel,
-        summary="Cancel one job, whichever submissions request it",
-        answers=JobCancelled,
-        role=Role.OPERATE,
-    ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/archive",
-        call=archive,
-        summary="Mark the result of one job as collected",
-        answers=Archived,
-        role=Role.OPERATE,
-    ),
+    action(f"{_PATH}/archive", archive, "Mark the result of one job as collected", answers=Archived),
 )

@@ -16,10 +16,9 @@ from sluice.ledger.reads.by_partition import partition_grid
 from sluice.ledger.reads.by_partition.partition_grid import TableRange
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
 
 #: Greatest number of landed partitions that an entry of the audit names.
@@ -190,13 +189,11 @@ ROUTES = (
         answers=Maker,
         query=GridCell,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{table}}/land",
-        call=land,
-        summary="Land partitions that were made outside Sluice",
+    action(
+        f"{_PATH}/{{table}}/land",
+        land,
+        "Land partitions that were made outside Sluice",
         answers=LandedTable,
         body=LandedPartitions,
-        role=Role.OPERATE,
     ),
 )

@@ -7,11 +7,10 @@ from msgspec import Struct, convert
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.reads.saga_details import SagaLine, open_sagas
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.calls.job_acts import BY, RetriedJobs
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.operations.sagas import failed_undo, fatal_saga
 
 
@@ -73,21 +72,12 @@ ROUTES = (
         answers=Sagas,
         query=Paging,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/force-done",
-        call=force_done,
-        summary="Treat a failed undo as done by hand, and continue with the step before it",
+    action(
+        f"{_PATH}/force-done",
+        force_done,
+        "Treat a failed undo as done by hand, and continue with the step before it",
         answers=Forced,
         body=Note,
-        role=Role.OPERATE,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/retry-undo",
-        call=retry_undo,
-        summary="Try a failed undo again",
-        answers=RetriedJobs,
-        role=Role.OPERATE,
-    ),
+    action(f"{_PATH}/retry-undo", retry_undo, "Try a failed undo again", answers=RetriedJobs),
 )

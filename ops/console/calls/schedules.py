@@ -12,9 +12,8 @@ from sluice.actors.scheduler import manual
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import Scheduled
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.operations.schedules import ScheduleDocument, all_schedules, known_ids
 from sluice.ops.operations.timetable import coming_of, defined, require_due
 from sluice.scheduler.due_times import BrokenTrigger
@@ -130,29 +129,20 @@ ROUTES = (
         summary="Schedules, with the outcome of the last due time and the next due times",
         answers=Schedules,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/pause",
-        call=pause,
-        summary="Pause a schedule: its due times pass without a submission",
+    action(
+        f"{_PATH}/{{id}}/pause",
+        pause,
+        "Pause a schedule: its due times pass without a submission",
         answers=SchedulesPaused,
-        role=Role.OPERATE,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/resume",
-        call=resume,
-        summary="Resume a schedule with its next due time",
-        answers=SchedulesResumed,
-        role=Role.OPERATE,
+    action(
+        f"{_PATH}/{{id}}/resume", resume, "Resume a schedule with its next due time", answers=SchedulesResumed
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/fire",
-        call=fire,
-        summary="Fire a schedule now, or for one of its due times",
+    action(
+        f"{_PATH}/{{id}}/fire",
+        fire,
+        "Fire a schedule now, or for one of its due times",
         answers=ByHand,
         body=Due,
-        role=Role.OPERATE,
     ),
 )

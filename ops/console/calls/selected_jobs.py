@@ -10,10 +10,9 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import read_token, write_token
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, action
 from sluice.ops.operations.selected_jobs import (
     BATCH,
     JobOperation,
@@ -91,32 +90,11 @@ def _process(console: ConsoleContext, wanted: Selection, operation: JobOperation
     )
 
 
-ROUTES = (
-    Route(
-        method="POST",
-        path="/api/jobs/retry",
-        call=retry,
-        summary="Run the selected jobs that have not succeeded again",
-        answers=ProcessedJobs,
-        body=Selection,
-        role=Role.OPERATE,
-    ),
-    Route(
-        method="POST",
-        path="/api/jobs/cancel",
-        call=cancel,
-        summary="Cancel the selected jobs, even if several submissions request them",
-        answers=ProcessedJobs,
-        body=Selection,
-        role=Role.OPERATE,
-    ),
-    Route(
-        method="POST",
-        path="/api/jobs/archive",
-        call=archive,
-        summary="Mark the results of the selected jobs as collected",
-        answers=ProcessedJobs,
-        body=Selection,
-        role=Role.OPERATE,
-    ),
+ROUTES = tuple(
+    action(f"/api/jobs/{word}", call, summary, answers=ProcessedJobs, body=Selection)
+    for word, call, summary in (
+        ("retry", retry, "Run the selected jobs that have not succeeded again"),
+        ("cancel", cancel, "Cancel the selected jobs, even if several submissions request them"),
+        ("archive", archive, "Mark the results of the selected jobs as collected"),
+    )
 )

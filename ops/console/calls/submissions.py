@@ -24,10 +24,9 @@ from sluice.ledger.reads.submission_progress import (
     shares,
 )
 from sluice.ops.console import audit_results
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
-from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.planner.bubble_up.walk import mode_of, require_fit
 
 #: Options of a submission that the audit keeps as they are.
@@ -210,16 +209,7 @@ ROUTES = (
         answers=Submissions,
         query=Some,
     ),
-    Route(
-        method="POST",
-        path=_PATH,
-        call=submit,
-        summary="Submit jobs",
-        answers=Received,
-        body=Submission,
-        role=Role.OPERATE,
-        status=HTTPStatus.ACCEPTED,
-    ),
+    action(_PATH, submit, "Submit jobs", answers=Received, body=Submission, status=HTTPStatus.ACCEPTED),
     Route(
         method="GET",
         path=f"{_PATH}/{{id}}",
@@ -227,36 +217,20 @@ ROUTES = (
         summary="One submission, and its progress",
         answers=WholeSubmission,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/retry",
-        call=retry,
-        summary="Run the unsuccessful jobs of a submission again",
-        answers=Retried,
-        role=Role.OPERATE,
+    action(
+        f"{_PATH}/{{id}}/retry", retry, "Run the unsuccessful jobs of a submission again", answers=Retried
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/cancel",
-        call=cancel,
-        summary="Cancel a submission, and the jobs that no other submission requests",
+    action(
+        f"{_PATH}/{{id}}/cancel",
+        cancel,
+        "Cancel a submission, and the jobs that no other submission requests",
         answers=Cancelled,
-        role=Role.OPERATE,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/pause",
-        call=pause,
-        summary="Pause a submission: no more jobs begin that only it requests",
+    action(
+        f"{_PATH}/{{id}}/pause",
+        pause,
+        "Pause a submission: no more jobs begin that only it requests",
         answers=Paused,
-        role=Role.OPERATE,
     ),
-    Route(
-        method="POST",
-        path=f"{_PATH}/{{id}}/resume",
-        call=resume,
-        summary="Resume a paused submission",
-        answers=Resumed,
-        role=Role.OPERATE,
-    ),
+    action(f"{_PATH}/{{id}}/resume", resume, "Resume a paused submission", answers=Resumed),
 )
