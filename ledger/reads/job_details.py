@@ -17,6 +17,8 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import RERUNNABLE, TERMINAL, State
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.job_graph import added_jobs
+from sluice.ledger.job_graph.added_jobs import AddedJobs, NamedJob
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.reads import saga_details
 from sluice.ledger.reads.by_partition import table_partitions
@@ -29,7 +31,7 @@ SELECT id, app, key, state, round, claim, fails, timeouts, losses, priority, unb
            work_ids,
        paused, next_poll_at, poll_interval_s, external_status, output_table, needs_collection, archived_at,
            pruned_at, pool,
-       pool_limit, rate_bucket, waiting_for_slot, saga_open, abort_reason,
+       pool_limit, rate_bucket, waiting_for_slot, saga_open, abort_reason, late_at, late, expansion,
        (SELECT ARRAY[undo.app, undo.key, undo.state] FROM job undo
         WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim ORDER BY undo.id DESC LIMIT 1) AS compensated_by,
        (SELECT ARRAY[done.app, done.key, done.state] FROM job done WHERE done.id = job.undoes) AS compensates
@@ -144,6 +146,9 @@ class JobRow(Struct, frozen=True):
     waiting_for_slot: bool = False
     saga_open: bool = False
     abort_reason: str | None = None
+    late_at: datetime | None = None
+    late: bool = False
+    expansion: str | None = None
     compensated_by: Related | None = None
     compensates: Related | None = None
 
@@ -232,7 +237,8 @@ class Dossier(Struct, frozen=True):
     """Job with its history and related jobs.
 
     ``bisected_from`` is the split job in place of which this job runs; ``halves`` run in place of this job. ``done``
-    are the existing partitions of a step. ``flight`` is the last flight of a saga. ``counts`` are read last, so they
+    are the existing partitions of a step. ``added`` are the jobs that this job has added, ``added_by`` the jobs that
+    have added this job. ``flight`` is the last flight of a saga. ``counts`` are read last, so they
     include everything that is listed.
     """
 
@@ -244,6 +250,8 @@ class Dossier(Struct, frozen=True):
     children: list[Child]
     bisected_from: Half | None
     halves: list[Half]
+    added: AddedJobs | None
+    added_by: list[NamedJob]
     done: list[Span]
     flight: FlightRecord
     result: StoredResult | None
@@ -284,6 +292,8 @@ def dossier(tx: Tx, name: JobName, bounds: ReadLimits = ALL) -> Dossier | None:
         children=tx.structs(Child, _CHILDREN, job=found.id, limit=RELATIVES_MAX),
         bisected_from=next(iter(tx.structs(Half, _WHOLE, job=found.id)), None),
         halves=tx.structs(Half, _HALVES, job=found.id),
+        added=added_jobs.added_jobs(tx, found.id, found.expansion),
+        added_by=added_jobs.added_by(tx, found.id),
         done=table_partitions.done(tx, found.id) if found.output_table is not None else [],
         flight=saga_details.flight(tx, found.id),
         result=result(tx, name) if found.state is State.SUCCEEDED else None,
@@ -331,7 +341,7 @@ SELECT id FROM down LIMIT %(limit)s
 """
 _JOBS = "SELECT id, app, key, state, changed_at AS since FROM job WHERE id = ANY(%(jobs)s) ORDER BY app, key"
 _NEEDS = """
-SELECT need.parent, need.child, need.condition, CASE WHEN EXISTS (
+SELECT need.parent, need.child, need.condition, need.added, CASE WHEN EXISTS (
     SELECT 1 FROM gate other WHERE other.child = gate.child AND other.gate <> gate.gate) THEN gate.name ELSE '' END
 FROM need JOIN gate USING (child, gate)
 WHERE need.child = ANY(%(jobs)s) AND need.parent = ANY(%(jobs)s) LIMIT %(limit)s
@@ -351,11 +361,13 @@ class Kin(Struct, frozen=True):
 
 
 class Bond(Struct, frozen=True):
-    """Need between two jobs. ``group`` is its alternative, if the child has more than one; otherwise it is empty."""
+    """Need between two jobs. ``group`` is its alternative, if the child has more than one; otherwise it is empty.
+    ``added``: a job has added it while it ran."""
 
     parent: JobName
     child: JobName
     when: When
+    added: bool
     group: str
 
 
@@ -387,7 +399,7 @@ def kinship(tx: Tx, name: JobName) -> Kinship | None:
         name=center.name,
         now=tx.current_time(),
         jobs=jobs,
-        needs=[Bond(names[parent], names[child], when, group) for parent, child, when, group in rows],
+        needs=[Bond(names[parent], names[child], *others) for parent, child, *others in rows],
         cut_above=JOBS_MAX if len(above) > JOBS_MAX + 1 else 0,
         cut_below=JOBS_MAX if len(below) > JOBS_MAX + 1 else 0,
     )

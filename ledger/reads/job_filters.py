@@ -40,6 +40,8 @@ AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
 AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
 AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
 AND (%(submission)s::text IS NULL OR job.id IN ({_REQUESTED.format("%(submission)s")}))
+AND (%(added_by)s::bigint IS NULL OR job.id IN (
+    SELECT need.child FROM need WHERE need.parent = %(added_by)s AND need.added))
 AND (NOT %(uncollected)s OR {UNCOLLECTED})
 """
 
@@ -71,13 +73,15 @@ _LIVES = _in_states(LIVE)
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
-    """Selection of jobs. None, or no states, does not restrict. ``key`` is a prefix of the keys. ``readings`` are
-    needed for the condition ``where``, and exist as far as definitions are available."""
+    """Selection of jobs. None, or no states, does not restrict. ``key`` is a prefix of the keys. ``added_by`` is the
+    id of the job that has added them. ``readings`` are needed for the condition ``where``, and exist as far as
+    definitions are available."""
 
     app: str | None = None
     states: tuple[State, ...] = ()
     key: str | None = None
     submission: str | None = None
+    added_by: int | None = None
     since: datetime | None = None
     uncollected: bool = False
     where: Condition | None = None
@@ -101,6 +105,7 @@ def clause(wanted: JobFilter) -> Clause:
         "key": wanted.key,
         "submission": wanted.submission,
         "since": wanted.since,
+        "added_by": wanted.added_by,
         "uncollected": wanted.uncollected,
     }
     if wanted.where is None:

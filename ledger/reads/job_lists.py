@@ -2,8 +2,8 @@
 
 In the order of a time (``jobs``, ``page``), pages are full and have the total number. No index has these times, so all
 jobs of the filter's apps and states are read. Along an index (``search``), the newest jobs come first, or jobs with a
-prefix by their keys, or the newest jobs of a submission. Such a page reads a limited number of jobs, however many
-exist. It may be short or empty although more follow: then ``next`` is set.
+prefix by their keys, or the newest jobs of a submission, or of those that a job has added. Such a page reads a limited
+number of jobs, however many exist. It may be short or empty although more follow: then ``next`` is set.
 
 Invariant of pages: a caller that reads all pages sees each job that existed at the beginning exactly once. That holds
 however many jobs have the same time, and however many are added in between. In order of ``changed``, a job that changes
@@ -79,6 +79,11 @@ SELECT job.* FROM submission_job JOIN job ON job.id = submission_job.job
 WHERE submission_job.submission = (SELECT number FROM submission WHERE submission.id = %(requested_by)s)
   AND submission_job.job < %(id)s::bigint
 ORDER BY submission_job.job DESC LIMIT %(scanned)s
+"""
+_ADDED_BY = """
+SELECT job.* FROM need JOIN job ON job.id = need.child
+WHERE need.parent = %(added_by)s AND need.added AND need.child < %(id)s::bigint
+ORDER BY need.child DESC LIMIT %(scanned)s
 """
 
 
@@ -247,6 +252,8 @@ def _scan_for(wanted: JobFilter, limit: int) -> _Scan:
     exist."""
     if wanted.submission is not None:
         return _Scan(sql=_OF_SUBMISSION)
+    if wanted.added_by is not None:
+        return _Scan(sql=_ADDED_BY)
     if wanted.key:
         return _Scan(sql=_BY_KEY, by_key=True)
     all_fit = wanted == JobFilter(app=wanted.app, states=wanted.states)

@@ -14,6 +14,7 @@ from sluice.jobs.model.pool import UNLIMITED
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import State
 from sluice.jobs.text.redaction import masked, masked_kwargs, masked_value
+from sluice.ledger.job_graph.added_jobs import NamedJob
 from sluice.ledger.reads.job_details import Child, Dossier, EntryCounts, Half, JobRow, Parent, Related
 from sluice.ops.documents import Document, saga_document
 from sluice.ops.documents.saga_document import FlightDocument
@@ -70,6 +71,16 @@ class WatchDocument(Document, frozen=True, kw_only=True):
     external_status: str | None
 
 
+class AddedDocument(Document, frozen=True, kw_only=True):
+    """Jobs that a job has added while it ran. ``groups`` counts them by app and state. ``then`` are the jobs that
+    follow them. ``is_planned`` is false between the success of the job and the plan of the added jobs.
+    """
+
+    groups: Mapping[str, Mapping[State, int]]
+    then: Sequence[Related]
+    is_planned: bool
+
+
 class JobDocument(Document, frozen=True, kw_only=True):
     """Job. ``record`` and ``log`` are missing if the document does not have all rounds and the whole history.
     ``counts`` is the number of all rounds, transitions and submissions, of which the document may have only the last.
@@ -77,6 +88,8 @@ class JobDocument(Document, frozen=True, kw_only=True):
     ``result`` is the value that the function of a succeeded job returned. If it is too long for the ledger,
     ``result_blob`` names the blob with it. ``result_pending`` is the reason why the job has succeeded in a transaction
     and has no result: its function has not returned yet, or its worker died before.
+
+    ``added`` is null if the job has never added jobs. ``added_by`` are the jobs that have added this job.
     """
 
     app: str
@@ -120,6 +133,8 @@ class JobDocument(Document, frozen=True, kw_only=True):
     compensated_by: Related | None
     compensates: Related | None
     halves: Sequence[Related]
+    added: AddedDocument | None
+    added_by: Sequence[Related]
 
 
 def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> JobDocument:
@@ -150,6 +165,8 @@ def as_document(found: Dossier, calendar: Calendar | None, *, is_saga: bool) -> 
         children=_related(found.children),
         bisected_from=_related([found.bisected_from])[0] if found.bisected_from else None,
         halves=_related(found.halves),
+        added=_added(found),
+        added_by=_related(found.added_by),
     )
 
 
@@ -194,7 +211,17 @@ def _record(found: Dossier) -> dict[str, Entry]:
     return dict(record_of(found.history, found.rounds, archived_at=found.job.archived_at))
 
 
-def _related(jobs: Iterable[Parent | Child | Half]) -> list[Related]:
+def _added(found: Dossier) -> AddedDocument | None:
+    if found.added is None:
+        return None
+    return AddedDocument(
+        groups={group.app: group.states for group in found.added.groups},
+        then=_related(found.added.then),
+        is_planned=found.added.is_planned,
+    )
+
+
+def _related(jobs: Iterable[Parent | Child | Half | NamedJob]) -> list[Related]:
     """Return each job once. A job may be a parent by several dependency groups."""
     return list(dict.fromkeys(Related(each.app, each.key, each.state) for each in jobs))
 

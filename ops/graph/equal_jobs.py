@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from sluice.ops.graph.model import Graph, Node
+from sluice.ops.graph.model import Edge, Graph, Node
 
 #: Greatest number of equal jobs that are drawn one by one.
 DRAWN_MAX = 6
@@ -18,8 +18,8 @@ NOTE = "Equal jobs are drawn as one; --all draws each."
 
 #: Number of the kind that each node belongs to.
 Kinds = Mapping[str, int]
-#: Neighbours of each node on one side, each with the dependency group and the condition of the edge.
-Neighbours = Mapping[str, Sequence[tuple[str, str, str]]]
+#: Neighbours of each node on one side, each with the properties of the edge.
+Neighbours = Mapping[str, Sequence[tuple[str, Edge]]]
 
 
 def folded(graph: Graph) -> Graph:
@@ -53,8 +53,9 @@ def _kinds(graph: Graph) -> Kinds:
     """Return the kinds, refined by the neighbours on either side in turn until that distinguishes no more nodes."""
     above, below = defaultdict(list), defaultdict(list)
     for edge in graph.edges:
-        above[edge.target].append((edge.source, edge.group, edge.when))
-        below[edge.source].append((edge.target, edge.group, edge.when))
+        bare = replace(edge, source="", target="")
+        above[edge.target].append((edge.source, bare))
+        below[edge.source].append((edge.target, bare))
     numbers: dict[object, int] = {}
     kinds: Kinds = {
         node.id: numbers.setdefault((node.app, node.state, node.id == graph.focus), len(numbers))
@@ -75,6 +76,6 @@ def _refined(kinds: Kinds, nodes: Iterable[Node], near: Neighbours) -> Kinds:
     refined: dict[str, int] = {}
     numbers: dict[object, int] = {}
     for node in nodes:
-        neighbours = frozenset((refined.get(id_), kinds[id_], *label) for id_, *label in near[node.id])
+        neighbours = frozenset((refined.get(id_), kinds[id_], edge) for id_, edge in near[node.id])
         refined[node.id] = numbers.setdefault((kinds[node.id], neighbours), len(numbers))
     return refined

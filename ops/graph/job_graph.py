@@ -11,7 +11,9 @@ from sluice.ops.text import moment
 def job_graph(found: Kinship) -> Graph:
     """Return the graph of one job with everything upstream and downstream of it, as far as that was read."""
     nodes = {str(kin.name): Node(kin.app, kin.key, kin.state, kin.since) for kin in found.jobs}
-    edges = [Edge(str(need.parent), str(need.child), need.group, need.when) for need in found.needs]
+    edges = [
+        Edge(str(need.parent), str(need.child), need.group, need.when, need.added) for need in found.needs
+    ]
     return Graph(
         tuple(nodes[id_] for id_ in _parents_first(nodes, edges)),
         tuple(sorted(edges)),

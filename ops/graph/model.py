@@ -38,13 +38,14 @@ class Node(Struct, frozen=True):
 
 class Edge(Struct, frozen=True, order=True):
     """Edge from parent to child. ``group`` names its alternative if the child has several. ``when`` is the required
-    outcome of the parent.
+    outcome of the parent. ``added``: a job has added the dependency while it ran; the definitions do not have it.
     """
 
     source: str
     target: str
     group: str = ""
     when: When = "succeeded"
+    added: bool = False
 
     @property
     def label(self) -> str:

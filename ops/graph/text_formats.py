@@ -22,7 +22,13 @@ def as_document(graph: Graph) -> dict[str, object]:
         for node in graph.nodes
     ]
     edges = [
-        {"from": edge.source, "to": edge.target, "group": edge.group, "when": edge.when}
+        {
+            "from": edge.source,
+            "to": edge.target,
+            "group": edge.group,
+            "when": edge.when,
+            "added": edge.added,
+        }
         for edge in graph.edges
     ]
     return {"nodes": nodes, "edges": edges} | ({"note": graph.note} if graph.note else {})
@@ -34,7 +40,8 @@ def as_mermaid(graph: Graph) -> str:
     lines += [f'{places[node.id]}["{"<br/>".join(map(_entities, _words(node)))}"]' for node in graph.nodes]
     for edge in graph.edges:
         label = f'|"{_entities(edge.label)}"|' if edge.label else ""
-        lines.append(f"{places[edge.source]} {'-.->' if edge.group else '-->'}{label} {places[edge.target]}")
+        arrow = "==>" if edge.added else "-.->" if edge.group else "-->"
+        lines.append(f"{places[edge.source]} {arrow}{label} {places[edge.target]}")
     by_state = defaultdict(list)
     for node in graph.nodes:
         if node.state:
@@ -69,8 +76,8 @@ def _words(node: Node) -> list[str]:
 
 def _look(edge: Edge) -> str:
     look = {"label": _quoted(edge.label)} if edge.label else {}
-    if edge.group:
-        look["style"] = "dashed"
+    if edge.added or edge.group:
+        look["style"] = "dotted" if edge.added else "dashed"
     return f" [{', '.join(f'{word}={value}' for word, value in look.items())}]" if look else ""
 
 

@@ -53,7 +53,20 @@ APPS: dict[str, Any] = {
     ],
 }
 TOTALS = """
-from sluice import app
+from sluice import Job, app
+
+@app(max_fails=0)
+def piece(box: int, n: int) -> None:
+    if n == 8:
+        raise ValueError("it is broken")
+
+@app
+def unpack(job: Job, box: int) -> None:
+    job.expand(piece, [{"n": n} for n in range(9)], then=packed, when="finished")
+
+@app(needs=[unpack])
+def packed(box: int) -> int:
+    return 9
 
 @app
 def total(n: int):

@@ -60,7 +60,13 @@ def test_the_document_has_all_fields_of_nodes_and_edges() -> None:
         "since": NOON,
     }
     assert document["edges"] == [
-        {"from": 'greet/"<hi>"', "to": "back/\\slash\x1b#1", "group": "a & b", "when": "failed"}
+        {
+            "from": 'greet/"<hi>"',
+            "to": "back/\\slash\x1b#1",
+            "group": "a & b",
+            "when": "failed",
+            "added": False,
+        }
     ]
 
 
@@ -75,6 +81,17 @@ def test_tooltips_have_the_details_of_jobs_and_edges() -> None:
     tips = texts(NASTY, "title")
     assert 'greet/"<hi>"\nfailed since 2026-11-20 12:00:00 UTC' in tips
     assert 'greet/"<hi>" → back/\\slash\N{REPLACEMENT CHARACTER}#1: a & b: failed' in tips
+
+
+def test_added_dependencies_have_lines_of_their_own_in_every_picture() -> None:
+    graph = Graph((Node("a"), Node("b"), Node("c")), (Edge("a", "b", added=True), Edge("b", "c")))
+    root = ElementTree.fromstring(as_svg(graph))
+    lines = [each.get("class") for each in root.iter(f"{SVG}path") if "line" in each.get("class", "")]
+    assert lines == ["line added", "line"]
+    assert "dotted lines lead to jobs that a job has added" in texts(graph)
+    assert "n0 ==> n1" in as_mermaid(graph)
+    assert '"a" -> "b" [style=dotted];' in as_dot(graph)
+    assert [edge["added"] for edge in as_document(graph)["edges"]] == [True, False]  # type: ignore[attr-defined] # it is plain data
 
 
 def test_the_legend_counts_the_states() -> None:

@@ -37,7 +37,8 @@ class DrawnApp(Struct, frozen=True, kw_only=True):
 
 class DrawnNeed(Struct, frozen=True, kw_only=True):
     """Line from parents to children. Either side is one node, or all nodes of a frame; ``parent`` and ``child`` are
-    the first of each. ``path`` is an SVG path from left to right. With ``back`` its arrow is at the left end.
+    the first of each. ``path`` is an SVG path from left to right. With ``back`` its arrow is at the left end. With
+    ``added``, jobs have added the dependencies while they ran; the definitions do not have them.
     """
 
     parent: str
@@ -49,6 +50,7 @@ class DrawnNeed(Struct, frozen=True, kw_only=True):
     label_x: float
     label_y: float
     back: bool
+    added: bool
 
 
 class DrawnApps(Struct, frozen=True, kw_only=True):
@@ -130,6 +132,7 @@ def need_of(way: Way) -> DrawnNeed:
         label_x=way.label_x,
         label_y=way.label_y,
         back=way.is_back,
+        added=way.added,
     )
 
 

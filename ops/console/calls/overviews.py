@@ -3,32 +3,36 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.key_fields import readings_for
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.jobs.text.filter_parser import parse_condition
-from sluice.ledger.reads import job_lists
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import job_details, job_lists
 from sluice.ledger.reads.job_filters import JobFilter
-from sluice.ledger.reads.job_lists import ListedJob
+from sluice.ledger.reads.job_lists import FoundJobs, ListedJob
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response, Unreadable
 from sluice.ops.console.paging import Limit
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.observe.metrics.exposition import CONTENT_TYPE
 from sluice.ops.observe.overview.page import Overview
+from sluice.ops.operations.job_names import recorded_job
 
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Search for jobs. ``key`` is the beginning of their keys, and ``where`` a condition like that of ``sluice ls``.
-    ``after`` is the ``next`` of the previous page.
+    ``added_by`` is the job that has added them: APP/KEY. ``after`` is the ``next`` of the previous page.
     """
 
     app: str | None = None
     state: tuple[State, ...] = ()
     key: str | None = None
     submission: str | None = None
+    added_by: str | None = None
     where: str | None = None
     after: str | None = None
     limit: Limit = 50
@@ -63,7 +67,8 @@ def jobs(console: ConsoleContext, asked: CallArguments[Sought, NoParameters]) ->
     query = asked.query
     try:
         wanted = _wanted(console, query)
-        page = console.ask(lambda tx: job_lists.search(tx, wanted, query.after, limit=query.limit))
+        added_by = None if query.added_by is None else _job(console, query.added_by)
+        page = console.ask(lambda tx: _search(tx, wanted, query, added_by))
     except BadRequest as error:
         raise Unreadable(error.what, advice=error.advice) from None
     return Jobs([_told(each) for each in page.jobs], page.next)
@@ -80,6 +85,22 @@ def _wanted(console: ConsoleContext, query: Sought) -> JobFilter:
         where=where,
         readings=readings_for(where, definitions),
     )
+
+
+def _search(tx: Tx, wanted: JobFilter, query: Sought, added_by: JobName | None) -> FoundJobs:
+    if added_by is not None:
+        adding = job_details.job(tx, added_by)
+        if adding is None:
+            return FoundJobs(jobs=[], next=None)
+        wanted = structs.replace(wanted, added_by=adding.id)
+    return job_lists.search(tx, wanted, query.after, limit=query.limit)
+
+
+def _job(console: ConsoleContext, text: str) -> JobName:
+    app, slash, key = text.partition("/")
+    if not slash:
+        raise Unreadable(f"{text!r} is no job.", advice="Write it like report/20261120.")
+    return recorded_job(console.context, app, key).name
 
 
 def _told(job: ListedJob) -> Found:

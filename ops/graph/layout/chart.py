@@ -57,7 +57,8 @@ class CellLink(Struct, frozen=True, order=True):
     """All edges between two cells, given by their places in the chart: ``left`` is less than ``right``.
 
     With ``is_back`` the arrow leads to the left; otherwise the links would form a cycle. ``label`` has the unusual
-    properties of the edges. ``group`` is the first of the alternatives that they belong to.
+    properties of the edges. ``group`` is the first of the alternatives that they belong to. With ``added``, jobs have
+    added all of the dependencies.
     """
 
     left: int
@@ -65,6 +66,7 @@ class CellLink(Struct, frozen=True, order=True):
     is_back: bool
     label: str = ""
     group: str = ""
+    added: bool = False
 
     @property
     def parent(self) -> int:
@@ -94,8 +96,8 @@ def _cells(graph: Graph) -> list[Cell]:
     """Return the nodes in their order. Nodes that have the same neighbours on both sides are in one cell."""
     above, below = defaultdict(set), defaultdict(set)
     for edge in graph.edges:
-        above[edge.target].add((edge.source, edge.group, edge.when))
-        below[edge.source].add((edge.target, edge.group, edge.when))
+        above[edge.target].add(replace(edge, target=""))
+        below[edge.source].add(replace(edge, source=""))
     alike: dict[object, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         neighbours = (frozenset(above[node.id]), frozenset(below[node.id]))
@@ -123,7 +125,8 @@ def _links(edges: Iterable[Edge], number: Mapping[str, int]) -> Iterator[CellLin
     for (source, target), alike in sorted(joined.items()):
         labels = sorted({edge.label for edge in alike if edge.label})
         ends = (min(source, target), max(source, target))
-        yield CellLink(*ends, source > target, ", ".join(labels), min(edge.group for edge in alike))
+        group, added = min(edge.group for edge in alike), all(edge.added for edge in alike)
+        yield CellLink(*ends, source > target, ", ".join(labels), group, added)
 
 
 def _parts(count: int, links: Iterable[CellLink]) -> Iterator[list[int]]:

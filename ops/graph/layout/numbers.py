@@ -36,7 +36,7 @@ class Frame(Struct, frozen=True):
 
 class Way(Struct, frozen=True):
     """Line from parents to children. Either side is one node, or all nodes of a frame. ``path`` is an SVG path from
-    left to right. With ``is_back`` its arrow is at the left end.
+    left to right. With ``is_back`` its arrow is at the left end. With ``added``, jobs have added the dependencies.
     """
 
     parents: tuple[str, ...]
@@ -46,6 +46,7 @@ class Way(Struct, frozen=True):
     label_x: float
     label_y: float
     is_back: bool
+    added: bool
 
 
 class Laid(Struct, frozen=True):
@@ -95,7 +96,7 @@ def _ways(sheet: Sheet, corner: tuple[float, float]) -> Iterator[Way]:
         parents, children = _ids(cells[link.parent]), _ids(cells[link.child])
         x, y = line.label
         at = (round(x + corner[0], 1), round(y + corner[1], 1))
-        yield Way(parents, children, _shifted(line.path, corner), link.label, *at, link.is_back)
+        yield Way(parents, children, _shifted(line.path, corner), link.label, *at, link.is_back, link.added)
 
 
 def _ids(cell: Cell) -> tuple[str, ...]:

@@ -55,6 +55,8 @@ def _lines(graph: Graph) -> Iterator[list[LegendEntry]]:
     yield from _broken(_counts(graph))
     if any(edge.group for edge in graph.edges):
         yield [LegendEntry("dashed lines are alternatives", "faint")]
+    if any(edge.added for edge in graph.edges):
+        yield [LegendEntry("dotted lines lead to jobs that a job has added", "faint")]
     if graph.note:
         yield [LegendEntry(graph.note, "faint")]
 

@@ -68,6 +68,7 @@ def stylesheet(states: Set[State]) -> str:
             ".label{stroke-width:4;paint-order:stroke;text-anchor:middle;pointer-events:none}",
             "g:hover>.line{stroke-width:2.6}",
             *dashes,
+            ".added{stroke-dasharray:0 4;stroke-width:2;stroke-linecap:round}",
             *_colours(states, dark=False),
             f"@media (prefers-color-scheme:dark){{{by_night}}}",
         ]

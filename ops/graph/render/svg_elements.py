@@ -46,7 +46,9 @@ def _dashes(links: Iterable[CellLink]) -> Iterator[tuple[CellLink, str]]:
     """
     groups: dict[int, dict[str, int]] = defaultdict(dict)
     for link in links:
-        if link.group:
+        if link.added:
+            yield link, " added"
+        elif link.group:
             known = groups[link.child]
             place = known.setdefault(link.group, len(known))
             yield link, f" alternative{place % len(DASHES)}"

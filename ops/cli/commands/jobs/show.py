@@ -92,6 +92,7 @@ def _facts(found: Dossier) -> Iterator[str]:
     if job.handle is not None:
         yield f"external work: {msgspec.json.encode(masked_value(job.handle)).decode()}"
     yield from _looks(job)
+    yield from _added(found)
     if found.bisected_from:
         yield f"half of {found.bisected_from.app}/{found.bisected_from.key}, which was split"
     if job.compensated_by:
@@ -102,6 +103,19 @@ def _facts(found: Dossier) -> Iterator[str]:
         named = found.submissions[-SUBMISSIONS_MAX:]
         more = len(found.submissions) - len(named)
         yield f"requested by {', '.join(named)}{f' and {more} earlier' if more else ''}"
+
+
+def _added(found: Dossier) -> Iterator[str]:
+    """Yield the jobs that this job has added, counted by app and state, and the jobs that have added this job."""
+    if found.added and not found.added.is_planned:
+        yield "it adds jobs that are not planned yet"
+    for group in found.added.groups if found.added else ():
+        states = ", ".join(f"{count} {state}" for state, count in sorted(group.states.items()))
+        yield f"added {sum(group.states.values())} of {group.app}: {states}"
+    for each in found.added.then if found.added else ():
+        yield f"followed by {each.app}/{each.key}, which is {each.state}"
+    for each in found.added_by:
+        yield f"added by {each.app}/{each.key}, which is {each.state}"
 
 
 def _result(found: Dossier) -> Iterator[str]:

@@ -16,7 +16,7 @@ import { number, plain } from "../words.js";
  * @property {string} said text for screen readers
  *
  * @typedef {{parents: string[], children: string[], path: string, label: string, label_x: number, label_y: number,
- *   back: boolean}} Line from parents to children: one node each, or all of a frame
+ *   back: boolean, added: boolean}} Line from parents to children: one node each, or all of a frame
  * @typedef {{width: number, height: number, nodes: GraphNode[], frames: any[], lines: Line[]}} Picture
  */
 

@@ -68,7 +68,7 @@ export class GraphView {
             picture.width,
             picture.height,
             picture.nodes.map((each) => each.id),
-            picture.lines.length,
+            picture.lines.map(({ added }) => added),
         ]);
         const is_new = shape !== this.shape;
         this.picture = picture;
@@ -254,11 +254,12 @@ export class GraphView {
 }
 
 /** The arrow is at the end of the nodes that need the others. */
-function line({ path, label, label_x, label_y, back }) {
+function line({ path, label, label_x, label_y, back, added }) {
     const end = back ? "marker-start" : "marker-end";
     return h(
-        "g.graph-way",
+        `g.graph-way${added ? ".is-added" : ""}`,
         {},
+        added && h("title", {}, "added at run time"),
         h("path.graph-line", { d: path, [end]: `url(#graph-arrow${back ? "-back" : ""})` }),
         label && h("text.graph-label", { x: label_x, y: label_y + 4 }, label),
     );

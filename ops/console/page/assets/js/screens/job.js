@@ -5,6 +5,7 @@ import { archiveJob, cancelJob, resumeJob, retryJob } from "../deeds.js";
 import { h } from "../element.js";
 import { GraphView } from "../graph/view.js";
 import { jobNodes } from "../graph/nodes.js";
+import { added, addedBy, isAdding } from "../job/added.js";
 import { relatives } from "../job/relatives.js";
 import { history } from "../job/history.js";
 import { fetchResult, result } from "../job/result.js";
@@ -41,7 +42,7 @@ export function screen({ words }) {
             await fetchResult(job, texts, signal).catch(nothing);
             return { job, reason, around };
         },
-        hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) ? "again" : undefined) },
+        hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) || isAdding(job) ? "again" : undefined) },
         draw: (data) => draw(data, graph, texts),
     };
 }
@@ -71,9 +72,20 @@ function draw({ job, reason, around }, graph, texts) {
                 "div.job-main",
                 {},
                 result(job, texts),
+                added(job),
                 rounds(job, texts),
                 around?.jobs.length > 1 &&
-                    card({ title: "Upstream and downstream", key: "graph", bare: true }, kept(graph.element)),
+                    card(
+                        {
+                            title: "Upstream and downstream",
+                            key: "graph",
+                            bare: true,
+                            foot: around.needs.some((each) => each.added)
+                                ? "Dashed lines are dependencies that a job has added."
+                                : null,
+                        },
+                        kept(graph.element),
+                    ),
             ),
             h("div.job-side", {}, about(job), history(job), relatives(job)),
         ),
@@ -115,6 +127,7 @@ function about(job) {
             ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
             ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],
             ["archived", job.archived_at && ago(job.archived_at, { alone: true })],
+            ["added by", addedBy(job), "wide"],
             ["requested by", job.submissions.length ? list(job) : "no existing submission", "wide"],
             ["kwargs", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
             [

@@ -11,7 +11,7 @@ import { number, plain } from "../words.js";
 import { ago } from "../when.js";
 
 const TYPED_MS = 250;
-const WORDS = ["app", "key", "state", "submission"];
+const WORDS = ["app", "key", "state", "submission", "added_by"];
 let typed = 0;
 
 export function screen({ query }) {
@@ -109,6 +109,7 @@ function filters(query, apps) {
             on: { input: type },
         }),
         query.get("submission") && h("span.chip", {}, "of ", submissionLink(query.get("submission"))),
+        query.get("added_by") && h("span.chip", {}, "added by ", jobLink(...split(query.get("added_by")))),
         WORDS.some((word) => query.get(word)) && h("a.button.bare", { href: "/jobs" }, "Clear"),
     );
 }
@@ -116,6 +117,7 @@ function filters(query, apps) {
 /** Filter by states. */
 function pills(query, counts) {
     const chosen = new Set(query.getAll("state"));
+    const is_part = query.get("submission") || query.get("added_by");
     return h(
         "nav.pills",
         { "aria-label": "States" },
@@ -130,10 +132,16 @@ function pills(query, counts) {
                 },
                 sign(state),
                 plain(state),
-                query.get("submission") ? null : h("span.faint", {}, number(counts[state] ?? 0)),
+                is_part ? null : h("span.faint", {}, number(counts[state] ?? 0)),
             );
         }),
     );
+}
+
+/** App and key of a name. Only the key may contain slashes. */
+function split(name) {
+    const at = name.indexOf("/");
+    return at < 0 ? [name, ""] : [name.slice(0, at), name.slice(at + 1)];
 }
 
 function changed(query, word, value) {
