@@ -92,6 +92,10 @@ def jobs_archived(_: Tx, found: list[int]) -> CameTo | None:
     return {"archived": len(found)} if found else None
 
 
+def sent_again(_: Tx, found: int) -> CameTo | None:
+    return {"again": found} if found else None
+
+
 def landed(_: Tx, found: LandingResult) -> CameTo | None:
     told: dict[str, JSON] = {"landed": found.new} if found.new else {}
     if found.again:

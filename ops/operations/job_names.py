@@ -34,6 +34,14 @@ def recorded_job(context: OperatorContext, app: str, key: str) -> Named:
         return Named(JobName(app, key), error)
 
 
+def job_of(context: OperatorContext, text: str) -> JobName:
+    """Return the job that a text like ``report/20261120`` names, with its canonical key as far as it is known."""
+    app, slash, key = text.partition("/")
+    if not slash:
+        raise BadRequest(f"{text!r} is not the name of a job.", advice="Write it like report/20261120.")
+    return recorded_job(context, app, key).name
+
+
 def canonical(context: OperatorContext, app: str, key: str) -> JobName:
     """Return the job with its canonical key. UnknownApp or BadKey if the definitions do not have it. The placeholder
     for a partition of an external table has the name of the table as its app.

@@ -9,7 +9,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from sluice.jobs.states import TERMINAL
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.embedded import start
 from tests.browser import chromium
 from tests.console.visitor import WIDE, Visitor
 from tests.console.works import SOURCES, write_works
@@ -94,6 +96,13 @@ def visitor(context: BrowserContext) -> Iterator[Visitor]:
     """Yield a visitor. Fail in the end if it had unexpected troubles."""
     with untroubled(Visitor(context)) as found:
         yield found
+
+
+@pytest.fixture
+def ledger(console: Console) -> Iterator[Ledger]:
+    """Yield the ledger of the console."""
+    with start(console.folder / "home") as postgres, closing(Ledger(postgres.url, connections=1)) as ledger:
+        yield ledger
 
 
 @pytest.fixture(scope="session")

@@ -1,26 +1,14 @@
 """Pages with very much content: they show the last part of it, and the total number."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
-import pytest
 from playwright.sync_api import expect
 
 from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.embedded import start
 from sluice.ledger.reads.submission_lists import LOOKED_THROUGH_MAX
 from tests.console.conftest import Console
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import open_gate
 from tests.ops.long_histories import lengthen
-
-
-@pytest.fixture
-def ledger(console: Console) -> Iterator[Ledger]:
-    """Yield the ledger of the console."""
-    with start(console.folder / "home") as postgres, closing(Ledger(postgres.url, connections=1)) as ledger:
-        yield ledger
 
 
 def test_only_the_last_of_very_many_rounds_are_shown(

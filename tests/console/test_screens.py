@@ -114,6 +114,7 @@ def test_empty_screens_state_that_they_are_empty(browser: Browser, bare: str, pi
             "/jobs": "No jobs yet",
             "/submissions": "No submissions yet",
             "/sagas": "No saga is running",
+            "/notifications": "No notifications yet",
             "/workers": "No worker is running",
             "/partitions": "No app makes partitions",
             "/schedules": "No schedules",

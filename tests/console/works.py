@@ -40,6 +40,14 @@ APPS: dict[str, Any] = {
         "job_id": "{name}",
         "bash_cmd": "n=0; while [ ! -e {name}.open ]; do echo look $((n += 1)).; sleep 0.05; done",
     },
+    # Its receiver has an address that no delivery is made to. The job is late after a second.
+    "alarming": {
+        "job_id": "{name}",
+        "bash_cmd": "while [ ! -e {name}.open ]; do sleep 0.05; done; exit 3",
+        "max_fails": 0,
+        "due_within": "1s",
+        "notify": [{"on": ["failed", "late"], "webhook": "http://127.0.0.1:9/services/hush"}],
+    },
     "staging": {"partition": "day", "bash_cmd": "true"},
     "joined": {
         "partition": "day",

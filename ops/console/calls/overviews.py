@@ -20,7 +20,7 @@ from sluice.ops.console.paging import Limit
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.observe.metrics.exposition import CONTENT_TYPE
 from sluice.ops.observe.overview.page import Overview
-from sluice.ops.operations.job_names import recorded_job
+from sluice.ops.operations.job_names import job_of
 
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ def jobs(console: ConsoleContext, asked: CallArguments[Sought, NoParameters]) ->
     query = asked.query
     try:
         wanted = _wanted(console, query)
-        added_by = None if query.added_by is None else _job(console, query.added_by)
+        added_by = None if query.added_by is None else job_of(console.context, query.added_by)
         page = console.ask(lambda tx: _search(tx, wanted, query, added_by))
     except BadRequest as error:
         raise Unreadable(error.what, advice=error.advice) from None
@@ -94,13 +94,6 @@ def _search(tx: Tx, wanted: JobFilter, query: Sought, added_by: JobName | None) 
             return FoundJobs(jobs=[], next=None)
         wanted = structs.replace(wanted, added_by=adding.id)
     return job_lists.search(tx, wanted, query.after, limit=query.limit)
-
-
-def _job(console: ConsoleContext, text: str) -> JobName:
-    app, slash, key = text.partition("/")
-    if not slash:
-        raise Unreadable(f"{text!r} is no job.", advice="Write it like report/20261120.")
-    return recorded_job(console.context, app, key).name
 
 
 def _told(job: ListedJob) -> Found:

@@ -215,6 +215,20 @@ export function land({ table, partitions, tables }) {
     });
 }
 
+/** @param {{ids?: string[], all?: boolean, name: string}} events whose delivery was given up */
+export function sendAgain({ name, ...events }) {
+    return act({
+        question: {
+            title: "Send again?",
+            name,
+            says: ["The delivery is attempted again, under the same id. A receiver that got it before gets it twice."],
+            verb: "Send again",
+        },
+        call: () => post(path("notifications", "retry"), events),
+        came: ({ again }) => `${counted(again, "delivery is", "deliveries are")} attempted again.`,
+    });
+}
+
 export function forceDone({ app, key }) {
     return act({
         question: {

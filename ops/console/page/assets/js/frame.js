@@ -19,6 +19,7 @@ const NAV = [
     ["partitions", "Partitions", "partitions"],
     ["schedules", "Schedules", "schedules"],
     ["sagas", "Sagas", "sagas"],
+    ["notifications", "Notifications", "notifications"],
     ["workers", "Workers", "workers"],
     ["audit", "Audit", "audit"],
 ];

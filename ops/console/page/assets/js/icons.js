@@ -10,6 +10,7 @@ const PATHS = {
     partitions: "M2 3h12v11H2zM2 6.5h12M5 1.5V4M11 1.5V4M6 6.5V14M10 6.5V14M2 10.2h12",
     schedules: "M8 2a6 6 0 1 0 .01 0zM8 4.8V8l2.6 1.6",
     sagas: "M2 11c2-6 4-6 6-3s4 3 6-3M11 5h3v3",
+    notifications: "M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3",
     workers: "M5.5 5.5h5v5h-5zM3 3h10v10H3zM6 1v2M10 1v2M6 13v2M10 13v2M1 6h2M1 10h2M13 6h2M13 10h2",
     audit: "M4 2h8v12H4zM6.5 5.5h3M6.5 8h3M6.5 10.5h3",
     plus: "M8 3v10M3 8h10",

@@ -17,6 +17,7 @@ const SCREENS = {
     partitions: () => import("./screens/partitions.js"),
     schedules: () => import("./screens/schedules.js"),
     sagas: ({ words }) => (words.length > 2 ? import("./screens/saga.js") : import("./screens/sagas.js")),
+    notifications: () => import("./screens/notifications.js"),
     workers: () => import("./screens/workers.js"),
     audit: () => import("./screens/audit.js"),
     submit: () => import("./screens/submit.js"),

@@ -15,6 +15,7 @@ export const PLACES = {
     p: ["/partitions", "Partitions"],
     d: ["/schedules", "Schedules"],
     f: ["/sagas", "Sagas"],
+    n: ["/notifications", "Notifications"],
     w: ["/workers", "Workers"],
     u: ["/audit", "Audit"],
 };

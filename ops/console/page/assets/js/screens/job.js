@@ -6,6 +6,7 @@ import { h } from "../element.js";
 import { GraphView } from "../graph/view.js";
 import { jobNodes } from "../graph/nodes.js";
 import { added, addedBy, isAdding } from "../job/added.js";
+import { notifications } from "../job/notifications.js";
 import { relatives } from "../job/relatives.js";
 import { history } from "../job/history.js";
 import { fetchResult, result } from "../job/result.js";
@@ -21,6 +22,7 @@ import { number } from "../words.js";
 import { ago, exactly } from "../when.js";
 
 const SUBMISSIONS_MAX = 8;
+const NOTIFICATIONS_MAX = 10;
 
 export function screen({ words }) {
     const [, app, ...rest] = words;
@@ -34,17 +36,23 @@ export function screen({ words }) {
         title: `${app}/${key}`,
         topics: [`job:${app}/${key}`],
         load: async (signal) => {
-            const [job, reason, around] = await Promise.all([
+            const [job, reason, around, sent] = await Promise.all([
                 get(path("jobs", app, key), { signal }),
                 get(path("jobs", app, key, "why"), { signal }),
                 get(path("jobs", app, key, "graph"), { signal }).catch(nothing),
+                get("/api/notifications", { signal, query: { job: `${app}/${key}`, limit: NOTIFICATIONS_MAX } }),
             ]);
             await fetchResult(job, texts, signal).catch(nothing);
-            return { job, reason, around };
+            return { job, reason, around, sent };
         },
-        hears: { job: () => "again", overview: (_, { job }) => (LIVE.has(job.state) || isAdding(job) ? "again" : undefined) },
+        hears: { job: () => "again", overview: (_, data) => (mayChange(data) ? "again" : undefined) },
         draw: (data) => draw(data, graph, texts),
     };
+}
+
+/** The stream of a job says nothing of the jobs that it has added, and nothing of its notifications. */
+function mayChange({ job, sent }) {
+    return LIVE.has(job.state) || isAdding(job) || sent.notifications.some((each) => each.state === "pending");
 }
 
 /** A job can be shown without its graph, and without its result if another request removes it meanwhile. */
@@ -53,7 +61,7 @@ function nothing(error) {
     return null;
 }
 
-function draw({ job, reason, around }, graph, texts) {
+function draw({ job, reason, around, sent }, graph, texts) {
     if (around) graph.show(jobNodes(around), { focus: around.focus });
     return [
         headline([h("span.crumb", {}, appLink(job.app), " / "), h("span.mono", {}, job.key)], {
@@ -74,6 +82,7 @@ function draw({ job, reason, around }, graph, texts) {
                 result(job, texts),
                 added(job),
                 rounds(job, texts),
+                notifications(job, sent),
                 around?.jobs.length > 1 &&
                     card(
                         {
