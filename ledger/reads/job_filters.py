@@ -43,6 +43,7 @@ AND (%(submission)s::text IS NULL OR job.id IN ({_REQUESTED.format("%(submission
 AND (%(added_by)s::bigint IS NULL OR job.id IN (
     SELECT need.child FROM need WHERE need.parent = %(added_by)s AND need.added))
 AND (NOT %(uncollected)s OR {UNCOLLECTED})
+AND (NOT %(late)s OR job.late)
 """
 
 #: Column and type of each field; values are compared by this type. Texts are ordered by their characters, independent
@@ -74,8 +75,8 @@ _LIVES = _in_states(LIVE)
 
 class JobFilter(Struct, frozen=True, kw_only=True):
     """Selection of jobs. None, or no states, does not restrict. ``key`` is a prefix of the keys. ``added_by`` is the
-    id of the job that has added them. ``readings`` are needed for the condition ``where``, and exist as far as
-    definitions are available."""
+    id of the job that has added them. ``late`` selects jobs that are or were late. ``readings`` are needed for the
+    condition ``where``, and exist as far as definitions are available."""
 
     app: str | None = None
     states: tuple[State, ...] = ()
@@ -84,6 +85,7 @@ class JobFilter(Struct, frozen=True, kw_only=True):
     added_by: int | None = None
     since: datetime | None = None
     uncollected: bool = False
+    late: bool = False
     where: Condition | None = None
     readings: KeyReadings | None = None
 
@@ -107,6 +109,7 @@ def clause(wanted: JobFilter) -> Clause:
         "since": wanted.since,
         "added_by": wanted.added_by,
         "uncollected": wanted.uncollected,
+        "late": wanted.late,
     }
     if wanted.where is None:
         return Clause(f"({_SELECTED})", given)

@@ -2,8 +2,9 @@
 
 In the order of a time (``jobs``, ``page``), pages are full and have the total number. No index has these times, so all
 jobs of the filter's apps and states are read. Along an index (``search``), the newest jobs come first, or jobs with a
-prefix by their keys, or the newest jobs of a submission, or of those that a job has added. Such a page reads a limited
-number of jobs, however many exist. It may be short or empty although more follow: then ``next`` is set.
+prefix by their keys, or the newest jobs of a submission, or of those that a job has added, or of late jobs. Such a
+page reads a limited number of jobs, however many exist. It may be short or empty although more follow: then ``next``
+is set.
 
 Invariant of pages: a caller that reads all pages sees each job that existed at the beginning exactly once. That holds
 however many jobs have the same time, and however many are added in between. In order of ``changed``, a job that changes
@@ -43,7 +44,8 @@ from sluice.ledger.stats.state_counts import SIDES
 
 _LISTED = f"""
 job.id, job.app, job.key, job.state, job.round, job.priority, job.created_at, job.changed_at, job.not_before,
-job.paused AND job.state = '{State.WAITING}' AS paused, job.output_table, {UNCOLLECTED} AS uncollected, job.archived_at
+job.paused AND job.state = '{State.WAITING}' AS paused, job.output_table, {UNCOLLECTED} AS uncollected, job.archived_at,
+job.late
 """
 _TIMES = {OrderBy.CREATED: "job.created_at", OrderBy.CHANGED: "job.changed_at"}
 # A writing transaction has locked something before it takes the time of anything, so it has a transaction number by
@@ -80,6 +82,9 @@ WHERE submission_job.submission = (SELECT number FROM submission WHERE submissio
   AND submission_job.job < %(id)s::bigint
 ORDER BY submission_job.job DESC LIMIT %(scanned)s
 """
+_LATE = (
+    "SELECT job.* FROM job WHERE job.late AND job.id < %(id)s::bigint ORDER BY job.id DESC LIMIT %(scanned)s"
+)
 _ADDED_BY = """
 SELECT job.* FROM need JOIN job ON job.id = need.child
 WHERE need.parent = %(added_by)s AND need.added AND need.child < %(id)s::bigint
@@ -103,6 +108,7 @@ class ListedJob(Struct, frozen=True, kw_only=True):
     output_table: str | None
     uncollected: bool
     archived_at: datetime | None
+    late: bool
 
     @property
     def name(self) -> JobName:
@@ -254,6 +260,8 @@ def _scan_for(wanted: JobFilter, limit: int) -> _Scan:
         return _Scan(sql=_OF_SUBMISSION)
     if wanted.added_by is not None:
         return _Scan(sql=_ADDED_BY)
+    if wanted.late:
+        return _Scan(sql=_LATE)
     if wanted.key:
         return _Scan(sql=_BY_KEY, by_key=True)
     all_fit = wanted == JobFilter(app=wanted.app, states=wanted.states)

@@ -267,6 +267,7 @@ job = Table(
         "late_at",
         postgresql_where=text(f"late_at IS NOT NULL AND NOT late AND state NOT IN ({_ENDED})"),
     ),
+    Index("job_late", "id", postgresql_where=text("late")),
     Index("job_next_poll", "next_poll_at", postgresql_where=text("next_poll_at IS NOT NULL")),
     Index(
         "job_dispatched",

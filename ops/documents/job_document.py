@@ -89,6 +89,9 @@ class JobDocument(Document, frozen=True, kw_only=True):
     ``result_blob`` names the blob with it. ``result_pending`` is the reason why the job has succeeded in a transaction
     and has no result: its function has not returned yet, or its worker died before.
 
+    ``late_at`` is the time from which the job is late; null without ``due_within``. ``late`` says whether it was still
+    not over then.
+
     ``added`` is null if the job has never added jobs. ``added_by`` are the jobs that have added this job.
     """
 
@@ -108,6 +111,8 @@ class JobDocument(Document, frozen=True, kw_only=True):
     priority: int
     not_before: datetime | None
     end_before: datetime | None
+    late_at: datetime | None
+    late: bool
     uncollected: bool
     archived_at: datetime | None
     pruned_at: datetime | None

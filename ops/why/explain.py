@@ -7,6 +7,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.states import STOPPABLE, TERMINAL
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
+from sluice.ops.text import moment
 from sluice.ops.why import external, live, submissions, terminal
 from sluice.ops.why.answer import Explanation, Reason, Remedy, WaitsFor, absent, remedy
 from sluice.ops.why.pauses import resumes
@@ -36,10 +37,18 @@ def explain(name: JobName, facts: Obstacles, *, refusal: str = "") -> Explanatio
         app=job.app,
         key=job.key,
         state=job.state,
-        because=f"{job.name} {because}",
+        because=f"{job.name} {because}{_lateness(job)}",
         since=job.changed_at,
         waits_for=(*waits_for, *unplanned, *refused),
         remedies=tuple({each.command: each for each in remedies}.values()),
+    )
+
+
+def _lateness(job: JobRow) -> str:
+    if not job.late:
+        return ""
+    return (
+        f"; it {'ended late, after' if job.state in TERMINAL else 'is late since'} {moment(job.late_at)} UTC"
     )
 
 

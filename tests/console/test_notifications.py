@@ -1,4 +1,4 @@
-"""Notifications: deliveries on a page of their own and on the page of their job, without secrets."""
+"""Notifications without secrets, on a page of their own and on the page of their job; and late jobs."""
 
 from pathlib import Path
 
@@ -39,3 +39,20 @@ def test_deliveries_are_listed_without_secrets_and_sent_again(
     expect(sent).not_to_contain_text("hush")
     visitor.goes("/audit")
     expect(visitor.row("notifications retry")).to_contain_text("again 1")
+
+
+def test_late_jobs_are_marked_and_found(console: Console, visitor: Visitor, pictures: Path) -> None:
+    console.submits("alarming", "slow")
+    visitor.goes("/jobs/alarming/slow")
+    head = visitor.page.locator("header.headline")
+    expect(head.locator(".chip.late")).to_have_text("late", timeout=PATIENCE_MS)
+    expect(visitor.page.get_by_role("region", name="Details")).to_contain_text("late since")
+    visitor.sees("it is late since")
+    visitor.goes("/jobs?app=alarming")
+    expect(visitor.row("alarming/slow")).to_contain_text("late")
+    visitor.page.locator('.pill[data-key="late"]').click()
+    expect(visitor.page.locator("main tbody tr")).to_have_count(1)
+    visitor.pictures(pictures, "late")
+    open_gate(console.folder, "slow")
+    visitor.goes("/jobs/alarming/slow")
+    expect(head.locator(".chip.late")).to_have_text("ended late", timeout=PATIENCE_MS)

@@ -25,7 +25,8 @@ from sluice.ops.operations.job_names import job_of
 
 class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Search for jobs. ``key`` is the beginning of their keys, and ``where`` a condition like that of ``sluice ls``.
-    ``added_by`` is the job that has added them: APP/KEY. ``after`` is the ``next`` of the previous page.
+    ``added_by`` is the job that has added them: APP/KEY. With ``late``, only jobs that are or were late. ``after`` is
+    the ``next`` of the previous page.
     """
 
     app: str | None = None
@@ -33,6 +34,7 @@ class Sought(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key: str | None = None
     submission: str | None = None
     added_by: str | None = None
+    late: bool = False
     where: str | None = None
     after: str | None = None
     limit: Limit = 50
@@ -50,6 +52,7 @@ class Found(Struct, frozen=True, kw_only=True):
     paused: bool
     uncollected: bool
     archived_at: datetime | None
+    late: bool
 
 
 class Jobs(Struct, frozen=True):
@@ -82,6 +85,7 @@ def _wanted(console: ConsoleContext, query: Sought) -> JobFilter:
         states=query.state,
         key=query.key,
         submission=query.submission,
+        late=query.late,
         where=where,
         readings=readings_for(where, definitions),
     )

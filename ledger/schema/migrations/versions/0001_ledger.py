@@ -133,6 +133,7 @@ CREATE INDEX job_attempt_timeout_at ON job (attempt_timeout_at) WHERE state = 'r
 CREATE INDEX job_due ON job (not_before) WHERE state = 'waiting' AND unblocked AND NOT paused AND NOT waiting_for_slot;
 CREATE INDEX job_end_before ON job (end_before) WHERE end_before IS NOT NULL AND state NOT IN ('succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled', 'upstream_failed', 'split');
 CREATE INDEX job_late_at ON job (late_at) WHERE late_at IS NOT NULL AND NOT late AND state NOT IN ('succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled', 'upstream_failed', 'split');
+CREATE INDEX job_late ON job (id) WHERE late;
 CREATE INDEX job_open_sagas ON job (id) WHERE saga_open;
 CREATE INDEX job_bisected_from ON job (bisected_from) WHERE bisected_from IS NOT NULL;
 CREATE INDEX job_key ON job (key COLLATE "C", id);

@@ -42,6 +42,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="only jobs changed since this; a time, or an age like 10m",
     )
     parser.add_argument("--uncollected", action="store_true", help="only finished jobs that are not archived")
+    parser.add_argument(
+        "--late", action="store_true", help="only jobs that are late, or were late when they ended"
+    )
     where_option(parser, "only jobs that match a condition like: state = failed and inputs.num > 9")
     parser.add_argument(
         "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="time to order by; default: changed"
@@ -65,6 +68,7 @@ def run(context: CommandContext, options: Options) -> int:
         submission=options.submission,
         since=options.since,
         uncollected=options.uncollected,
+        late=options.late,
     )
     order = Order(by=OrderBy(options.order), descending=not options.ascending)
     limit = min(max(options.limit, 0), LIMIT_MAX)
@@ -119,9 +123,16 @@ def _document(job: job_lists.ListedJob) -> dict[str, object]:
 
 
 def _state(job: job_lists.ListedJob) -> str:
-    if job.uncollected:
-        return f"{job.state}, uncollected"
-    return f"{job.state}, paused" if job.paused else job.state
+    marks = [
+        word
+        for word, applies in (
+            ("uncollected", job.uncollected),
+            ("paused", job.paused and not job.uncollected),
+            ("late", job.late),
+        )
+        if applies
+    ]
+    return ", ".join([job.state, *marks])
 
 
 def _known(tx: Tx, wanted: JobFilter) -> Tx:

@@ -10,7 +10,7 @@ from sluice.jobs.keys.work_ids import ids_of, short_text_of
 from sluice.jobs.model.history import Round, Transition
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.pool import UNLIMITED, spoken, spoken_rate
-from sluice.jobs.states import State
+from sluice.jobs.states import LIVE, State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
 from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, JobRow, Parent
 from sluice.ops.cli.command import DONE, Options
@@ -142,6 +142,9 @@ def _times_and_places(job: JobRow) -> Iterator[str]:
         yield f"not before {moment(job.not_before)} UTC"
     if job.end_before:
         yield f"end before {moment(job.end_before)} UTC"
+    if job.late_at:
+        word = "late from" if not job.late else "late since" if job.state in LIVE else "ended late, after"
+        yield f"{word} {moment(job.late_at)} UTC"
     if job.pool is not None and job.pool_limit != UNLIMITED:
         yield f"{spoken(job.pool)}, {job.pool_limit} at once{', waiting for a slot' if job.waiting_for_slot else ''}"
     if job.rate_bucket is not None:

@@ -11,7 +11,7 @@ import { number, plain } from "../words.js";
 import { ago } from "../when.js";
 
 const TYPED_MS = 250;
-const WORDS = ["app", "key", "state", "submission", "added_by"];
+const WORDS = ["app", "key", "state", "submission", "added_by", "late"];
 let typed = 0;
 
 export function screen({ query }) {
@@ -54,7 +54,11 @@ function draw({ jobs, next, around }, query) {
                     key: `${job.app}/${job.key}`,
                     cells: [
                         jobLink(job.app, job.key),
-                        [badge(job.state), job.paused && [" ", h("span.chip", {}, "paused")]],
+                        [
+                            badge(job.state),
+                            job.paused && [" ", h("span.chip", {}, "paused")],
+                            job.late && [" ", h("span.chip.late", {}, "late")],
+                        ],
                         quiet(job.round),
                         quiet(job.priority),
                         ago(job.created_at),
@@ -117,7 +121,8 @@ function filters(query, apps) {
 /** Filter by states. */
 function pills(query, counts) {
     const chosen = new Set(query.getAll("state"));
-    const is_part = query.get("submission") || query.get("added_by");
+    const is_part = ["submission", "added_by", "late"].some((word) => query.get(word));
+    const is_late = query.get("late");
     return h(
         "nav.pills",
         { "aria-label": "States" },
@@ -135,6 +140,16 @@ function pills(query, counts) {
                 is_part ? null : h("span.faint", {}, number(counts[state] ?? 0)),
             );
         }),
+        h(
+            "a.pill",
+            {
+                href: changed(query, "late", is_late ? [] : "true"),
+                "data-key": "late",
+                "aria-current": is_late ? "true" : null,
+                title: "Jobs that did not end in their time",
+            },
+            "late",
+        ),
     );
 }
 

@@ -122,7 +122,12 @@ function list({ jobs, next }, submission) {
             head: ["job", "state", ["round", "num secondary"], ["changed", "num"]],
             rows: jobs.map((each) => ({
                 key: `${each.app}/${each.key}`,
-                cells: [jobLink(each.app, each.key), badge(each.state), number(each.round), ago(each.changed_at)],
+                cells: [
+                    jobLink(each.app, each.key),
+                    [badge(each.state), each.late && [" ", h("span.chip.late", {}, "late")]],
+                    number(each.round),
+                    ago(each.changed_at),
+                ],
             })),
             empty: empty("No jobs.", "All requested work was done already, or the submission is not planned yet."),
         }),
