@@ -40,7 +40,7 @@ SCREENS = {
     ),
     "submissions": ("/submissions", [f"publish/{RAN}", "100 %", "2024-04-21 to 2024-04-30"]),
     "partitions": (
-        "/partitions?table=events&partition=2024-04-23",
+        "/partitions?table=events&partition=2024-04-23&to=2024-04-30",
         ["staging", "2024-04-30", "no app", "events, 2024-04-23"],
     ),
     "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "not fired yet"]),
@@ -162,14 +162,14 @@ _AT_THE_END = """
 
 
 def test_the_grid_opens_at_the_requested_partition(visitor: Visitor) -> None:
-    visitor.goes("/partitions?table=staging&partition=2024-04-23")
+    visitor.goes("/partitions?table=staging&partition=2024-04-23&to=2024-04-30")
     visitor.sees("staging, 2024-04-23: succeeded", ".grid-frame [role=status]")
     scrolled = visitor.page.evaluate("document.querySelector('.grid').scrollLeft")
     assert scrolled > 0, "it shows the beginning of time"
 
 
 def test_the_grid_can_be_navigated_by_keys(visitor: Visitor) -> None:
-    visitor.goes("/partitions")
+    visitor.goes("/partitions?to=2024-04-30")
     grid = visitor.page.get_by_role("application", name=re.compile("Partitions by time"))
     grid.focus()
     grid.press("ArrowDown")
@@ -178,6 +178,22 @@ def test_the_grid_can_be_navigated_by_keys(visitor: Visitor) -> None:
     grid.press("Enter")
     visitor.sees("never requested")
     assert "table=staging" in visitor.page.url
+
+
+def test_the_grid_has_the_days_of_apps_whose_keys_have_a_date(visitor: Visitor, pictures: Path) -> None:
+    visitor.goes("/partitions?from=2026-11-16&to=2026-11-22")
+    grid = visitor.page.get_by_role("application", name=re.compile("Partitions by time"))
+    grid.focus()
+    for _ in range(5):
+        grid.press("ArrowDown")
+    said = visitor.page.locator(".grid-frame [role=status]")
+    for _ in range(2):
+        grid.press("ArrowLeft")
+    expect(said).to_contain_text("publish, 2026-11-20: failed")
+    visitor.pictures(pictures, "days")
+    grid.press("Enter")
+    expect(visitor.page.locator("main tbody tr")).to_have_count(1)
+    visitor.sees("publish/20261120")
 
 
 def test_the_graph_can_be_navigated_by_keys(visitor: Visitor) -> None:

@@ -1,10 +1,11 @@
 """Partitions of a submission's tables: how many of each stretch are in each state. The database counts them, however
 many there are.
 
-``jobs_by_day`` counts the jobs of apps that have a date in their keys (``DatedKeys``).
+``jobs_by_day`` counts the jobs of apps that have a date in their keys (``DatedKeys``), and ``newest_by_day`` the jobs of
+all submissions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.stats.state_counts import SIDES
 
 # The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
 # submission.
@@ -42,6 +44,16 @@ FROM submission JOIN submission_job ON submission_job.submission = submission.nu
      JOIN unnest(%(apps)s::text[], %(delimiters)s::text[], %(places)s::int[]) AS given (app, delimiter, place)
           ON given.app = job.app
 WHERE submission.id = %(id)s GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
+# By app and state, because an index has the jobs of these in the order of their ids.
+_NEWEST_BY_DAY = f"""
+SELECT given.app, split_part(job.key, given.delimiter, given.place), job.state, count(*)
+FROM unnest(%(apps)s::text[], %(delimiters)s::text[], %(places)s::int[]) AS given (app, delimiter, place)
+     CROSS JOIN LATERAL (SELECT DISTINCT side.state FROM ({SIDES}) side WHERE side.app = given.app) kind
+     CROSS JOIN LATERAL (
+         SELECT * FROM job WHERE job.app = given.app AND job.state = kind.state
+         ORDER BY job.id + 0 DESC LIMIT %(limit)s) job
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
 
 
@@ -84,8 +96,19 @@ def cells(tx: Tx, place: TableVersion, span: Span, begins: Sequence[int]) -> Seq
 
 def jobs_by_day(tx: Tx, id: str, apps: Sequence[DatedKeys]) -> dict[str, dict[str, dict[State, int]]]:
     """Return the number of the submission's jobs in each state, by app and by the text of the day in the key."""
-    found: dict[str, dict[str, dict[State, int]]] = {}
     told = arrays(apps, "apps", "delimiters", "places")
-    for app, day, state, count in tx.rows(_JOBS_BY_DAY, id=id, **told) if apps else []:
+    return _by_day(tx.rows(_JOBS_BY_DAY, id=id, **told) if apps else [])
+
+
+def newest_by_day(tx: Tx, apps: Sequence[DatedKeys], *, limit: int) -> dict[str, dict[str, dict[State, int]]]:
+    """Return the number of jobs in each state, by app and by the text of the day in the key. Of each app and state at
+    most the newest ``limit`` jobs are counted."""
+    told = arrays(apps, "apps", "delimiters", "places")
+    return _by_day(tx.rows(_NEWEST_BY_DAY, limit=limit, **told) if apps else [])
+
+
+def _by_day(rows: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, dict[State, int]]]:
+    found: dict[str, dict[str, dict[State, int]]] = {}
+    for app, day, state, count in rows:
         found.setdefault(app, {}).setdefault(day, {})[State(state)] = count
     return found

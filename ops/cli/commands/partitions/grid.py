@@ -9,15 +9,12 @@ that needs most attention.
 """
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TypeAlias
 
 from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.calendar import Calendar, Span
-from sluice.jobs.keys.identifiers import parse_day
+from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_progress
@@ -28,6 +25,7 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph, StyledLine, Table, colour
 from sluice.ops.cli.submission_result import in_words
+from sluice.ops.documents.dated_apps import DAILY, Days, cells_of, dated_keys, day_of, urgent_days
 from sluice.ops.documents.grid import (
     Axis,
     CellMark,
@@ -36,7 +34,6 @@ from sluice.ops.documents.grid import (
     as_document,
     axis,
     mark,
-    most_urgent,
     strip,
     total,
 )
@@ -48,9 +45,6 @@ COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000
 COLUMNS_MIN = 10
 
 Cells = Sequence[Mapping[State, int]]
-#: Most urgent state of each day on which an app has jobs.
-Days: TypeAlias = Mapping[int, State]
-_DAILY = Calendar("day")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -104,35 +98,16 @@ def _rows(tx: Tx, context: CommandContext, status: SubmissionStatus) -> Iterator
 
 
 def _days(tx: Tx, context: CommandContext, status: SubmissionStatus) -> dict[str, Days]:
-    """Return the days of the submission's jobs and their most urgent states, for each app whose keys have one date.
-
-    A key that was made by an earlier template may have no day; then it is left out.
-    """
-    dated = [
-        reading.DatedKeys(app.name, app.template.delimiter, app.template.names.index(*app.days) + 1)
-        for app in context.catalogue.values()
-        if app.is_keyed_by_template and len(app.days) == 1
-    ]
-    found: dict[str, Days] = {}
-    for app, counts in reading.jobs_by_day(tx, status.id, dated).items():
-        states = {day: most_urgent(of) for text, of in counts.items() if (day := _day(text)) is not None}
-        if states:
-            found[app] = states
-    return found
-
-
-def _day(text: str) -> int | None:
-    try:
-        return _DAILY.read(parse_day(text).isoformat())
-    except ValueError:
-        return None
+    """Return the days of the submission's jobs and their most urgent states, for each app whose keys have one date."""
+    found = reading.jobs_by_day(tx, status.id, dated_keys(context.catalogue))
+    return {app: days for app, counts in found.items() if (days := urgent_days(counts))}
 
 
 def _by_day(status: SubmissionStatus, app: str, days: Days) -> PartitionRow:
     """Return the row of an app whose keys have a date. The requested days are shown even if they have no jobs."""
-    asked = [_day(text) for text in (status.start, status.end) if text and app == status.app]
+    asked = [day_of(text) for text in (status.start, status.end) if text and app == status.app]
     shown = [*days, *(day for day in asked if day is not None)]
-    return PartitionRow(app, None, _DAILY, Span(min(shown), max(shown)))
+    return PartitionRow(app, None, DAILY, Span(min(shown), max(shown)))
 
 
 def _is_bounded(context: CommandContext, app: str) -> bool:
@@ -166,11 +141,7 @@ def _cells(tx: Tx, each: Strip, days: Mapping[str, Days]) -> Cells:
     if each.row.place is not None:
         begins = [stretch.first for stretch in each.stretches]
         return reading.cells(tx, each.row.place, each.row.span, begins)
-    states = days[each.row.app]
-    return [
-        Counter(states[day] for day in range(first, last + 1) if day in states)
-        for first, last in each.stretches
-    ]
+    return cells_of(each, days[each.row.app])
 
 
 def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:

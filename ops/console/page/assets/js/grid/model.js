@@ -3,7 +3,8 @@
 /**
  * @typedef {object} Grid
  * @property {string[]} columns @property {string | null} unit @property {number} size
- * @property {{app: string | null, table: string, unit: string, cells: string}[]} rows
+ * @property {{app: string | null, table: string, unit: string, cells: string, day: string | null}[]} rows
+ *   `day`: the row has the days of an app, by this identifier of its keys
  * @property {Record<string, string>} legend @property {Record<string, number>} jobs
  */
 

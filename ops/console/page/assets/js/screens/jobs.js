@@ -11,7 +11,7 @@ import { number, plain } from "../words.js";
 import { ago } from "../when.js";
 
 const TYPED_MS = 250;
-const WORDS = ["app", "key", "state", "submission", "added_by", "late"];
+const WORDS = ["app", "key", "state", "submission", "added_by", "late", "where"];
 let typed = 0;
 
 export function screen({ query }) {
@@ -113,6 +113,7 @@ function filters(query, apps) {
             on: { input: type },
         }),
         query.get("submission") && h("span.chip", {}, "of ", submissionLink(query.get("submission"))),
+        query.get("where") && h("span.chip", {}, h("code", {}, query.get("where"))),
         query.get("added_by") && h("span.chip", {}, "added by ", jobLink(...split(query.get("added_by")))),
         WORDS.some((word) => query.get(word)) && h("a.button.bare", { href: "/jobs" }, "Clear"),
     );
@@ -121,7 +122,7 @@ function filters(query, apps) {
 /** Filter by states. */
 function pills(query, counts) {
     const chosen = new Set(query.getAll("state"));
-    const is_part = ["submission", "added_by", "late"].some((word) => query.get(word));
+    const is_part = ["submission", "added_by", "late", "where"].some((word) => query.get(word));
     const is_late = query.get("late");
     return h(
         "nav.pills",

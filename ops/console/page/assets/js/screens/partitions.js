@@ -38,24 +38,25 @@ export function screen({ query }) {
 }
 
 function draw({ found, tables, cell }, words) {
-    if (!tables.length)
+    if (!tables.length && !found.rows.length)
         return [
             headline("Partitions"),
             card(
                 { bare: true },
                 empty(
                     "No app makes partitions.",
+                    "An app whose keys have one date is shown here by day, when it has jobs.",
                     "An app with the option partition (hour, day, week or month) in its definition fills a table.",
                 ),
             ),
         ];
     return [
         headline("Partitions", {
-            acts: [mayAct() && button("Land…", () => land({ table: null, partitions: [], tables: landing(tables) }))],
+            acts: [mayAct() && tables.length > 0 && button("Land…", () => land({ table: null, partitions: [], tables: landing(tables) }))],
         }),
         window(words, found),
         h("div.apps", { class: cell ? "has-about" : "" }, side(found, words, cell), cell && about(cell, tables)),
-        list(tables),
+        tables.length > 0 && list(tables),
     ];
 }
 
@@ -76,11 +77,13 @@ function side(found, words, cell) {
         );
     if (!view?.element.isConnected)
         view = new GridView({
-            chosen: (cell) =>
-                cell &&
-                go(asked("/partitions", { ...words, table: cell.row.table, partition: cell.column }), {
-                    replace: true,
-                }),
+            chosen: (cell) => {
+                if (cell?.row.day) go(asked("/jobs", { app: cell.row.app, where: ofDay(cell, view.grid) }));
+                else if (cell)
+                    go(asked("/partitions", { ...words, table: cell.row.table, partition: cell.column }), {
+                        replace: true,
+                    });
+            },
         });
     view.show(found, cell);
     const { unit, size } = found;
@@ -89,6 +92,11 @@ function side(found, words, cell) {
         h("div.legend.inside", {}, legend(found)),
         kept(view.element),
     );
+}
+
+/** Condition for the jobs of a cell in a row of days. Null if its column is longer or shorter than a day. */
+function ofDay({ row, column }, { unit, size }) {
+    return unit === "day" && size === 1 ? `inputs.${row.day} = ${column.replaceAll("-", "")}` : null;
 }
 
 function legend({ legend: signs, jobs }) {
