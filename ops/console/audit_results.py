@@ -103,6 +103,13 @@ def landed(_: Tx, found: LandingResult) -> CameTo | None:
     return told or None
 
 
+def restated(tx: Tx, found: Any) -> CameTo | None:
+    """Return the new submissions. The stale partitions are read in a transaction before, with a result that is no
+    act.
+    """
+    return submitted(tx, found) if isinstance(found, set) else None
+
+
 def apps_paused(_: Tx, found: AppPauseResult) -> CameTo | None:
     return {"paused": found.apps} if found.apps else None
 

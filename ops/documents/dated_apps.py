@@ -10,6 +10,7 @@ from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.identifiers import parse_day
 from sluice.jobs.states import State
 from sluice.ledger.reads.by_partition.submission_grid import DatedKeys
+from sluice.ledger.reads.by_partition.table_partitions import CellCounts
 from sluice.ops.documents.grid import Strip, most_urgent
 
 DAILY = Calendar("day")
@@ -41,7 +42,8 @@ def day_of(text: str) -> int | None:
         return None
 
 
-def cells_of(strip: Strip, days: Days) -> Sequence[Mapping[State, int]]:
+def cells_of(strip: Strip, days: Days) -> Sequence[CellCounts]:
     return [
-        Counter(days[day] for day in range(first, last + 1) if day in days) for first, last in strip.stretches
+        CellCounts(Counter(days[day] for day in range(first, last + 1) if day in days))
+        for first, last in strip.stretches
     ]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
 from sluice.jobs.states import DEAD, State
-from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.by_partition.table_partitions import CellCounts, TableVersion
 from sluice.ops.documents import Document
 
 #: Numbers of units that a column may have, the smallest first. If all of them give too many columns, the last one is
@@ -93,18 +93,21 @@ def strip(row: PartitionRow, axis: Axis) -> Strip:
     return Strip(row, before, stretches)
 
 
-def total(cells: Iterable[Mapping[State, int]]) -> dict[State, int]:
+def total(cells: Iterable[CellCounts]) -> dict[State, int]:
     counts: dict[State, int] = {}
     for cell in cells:
-        for state, count in cell.items():
+        for state, count in cell.states.items():
             counts[state] = counts.get(state, 0) + count
     return counts
 
 
 class CellDocument(Document, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    """Partitions of one column, by state. ``stale`` of those that exist are stale."""
+
     first: str
     last: str
     counts: Mapping[State, int]
+    stale: int
 
 
 class StripDocument(Document, frozen=True, kw_only=True):
@@ -118,7 +121,7 @@ class StripDocument(Document, frozen=True, kw_only=True):
     cells: Sequence[CellDocument]
 
 
-def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> StripDocument:
+def as_document(strip: Strip, cells: Sequence[CellCounts]) -> StripDocument:
     row, write = strip.row, strip.row.calendar.write
     return StripDocument(
         app=row.app,
@@ -127,7 +130,9 @@ def as_document(strip: Strip, cells: Sequence[Mapping[State, int]]) -> StripDocu
         last=write(row.span.last),
         counts=total(cells),
         cells=[
-            CellDocument(first=write(stretch.first), last=write(stretch.last), counts=counts)
+            CellDocument(
+                first=write(stretch.first), last=write(stretch.last), counts=counts.states, stale=counts.stale
+            )
             for stretch, counts in zip(strip.stretches, cells, strict=True)
         ],
     )
@@ -159,19 +164,23 @@ MARKS = (
     *((state, CellMark(".", State.WAITING, "waits")) for state in (State.WAITING, State.EXPECTED)),
     (State.CANCELLED, CellMark("x", State.CANCELLED, "was cancelled")),
 )
+STALE = CellMark("~", State.WAITING, "is stale")
 THERE = CellMark("#", State.SUCCEEDED, "exists")
 PARTLY = CellMark("=", State.SUCCEEDED, "exists in part")
 NOT_NEEDED = CellMark("s", State.SKIPPED, "was skipped")
 NOTHING = CellMark("-", None, "not requested")
 
 
-def mark(stretch: Span, counts: Mapping[State, int]) -> CellMark:
-    """Return the mark of the most urgent state in the cell."""
+def mark(stretch: Span, cell: CellCounts) -> CellMark:
+    """Return the mark of the most urgent state in the cell. It is stale if one of its partitions is."""
+    counts = cell.states
     if not counts:
         return NOTHING
     for state, mark in MARKS:
         if state in counts:
             return mark
+    if cell.stale:
+        return STALE
     if State.SUCCEEDED not in counts:
         return NOT_NEEDED
     return THERE if sum(counts.values()) == len(stretch) else PARTLY

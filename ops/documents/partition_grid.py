@@ -21,13 +21,14 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.by_partition import partition_grid
 from sluice.ledger.reads.by_partition.partition_grid import Band
 from sluice.ledger.reads.by_partition.submission_grid import newest_by_day
-from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.by_partition.table_partitions import CellCounts, TableVersion
 from sluice.ops.documents.dated_apps import DAILY, Days, cells_of, dated_keys, urgent_days
 from sluice.ops.documents.grid import (
     MARKS,
     NOT_NEEDED,
     NOTHING,
     PARTLY,
+    STALE,
     THERE,
     Axis,
     PartitionRow,
@@ -47,6 +48,7 @@ LEGEND: Mapping[str, str] = {
     THERE.sign: str(THERE.state),
     **{mark.sign: str(mark.state) for _, mark in MARKS},
     PARTLY.sign: "succeeded in part",
+    STALE.sign: "stale",
     NOT_NEEDED.sign: str(NOT_NEEDED.state),
     NOTHING.sign: NOTHING.meaning,
 }
@@ -187,7 +189,7 @@ def _dated(
     for app, of in days.items():
         (each,) = _strips([_row(app, None, DAILY, window)], along)
         cells = cells_of(each, of)
-        if any(cells):
+        if any(cell.states for cell in cells):
             (day,) = catalogue[app].days
             yield GridRow(app, app, "day", _signs(each, cells, along), day)
 
@@ -207,14 +209,12 @@ def _band(table: TableOf, strip: Strip) -> Band:
     return Band(place=TableVersion(table.name, table.version), span=strip.row.span, begins=begins)
 
 
-def _line(
-    table: TableOf, strip: Strip, band: Band, cells: Sequence[Mapping[State, int]], along: Axis
-) -> GridRow:
+def _line(table: TableOf, strip: Strip, band: Band, cells: Sequence[CellCounts], along: Axis) -> GridRow:
     of = dict(zip(band.begins, cells, strict=True))
     shown = _signs(strip, [of[stretch.first] for stretch in strip.stretches], along)
     return GridRow(table.app.name if table.app else None, table.name, table.calendar.unit, shown)
 
 
-def _signs(strip: Strip, cells: Sequence[Mapping[State, int]], along: Axis) -> str:
+def _signs(strip: Strip, cells: Sequence[CellCounts], along: Axis) -> str:
     signs = "".join(mark(*each).sign for each in zip(strip.stretches, cells, strict=True))
     return (NOTHING.sign * strip.before + signs).ljust(len(along.starts_s) - 1, NOTHING.sign)

@@ -118,6 +118,32 @@ def test_partitions_land(console: Console, visitor: Visitor) -> None:
     expect(visitor.page.locator('[data-key="joined"]')).to_contain_text("2", timeout=PATIENCE_MS)
 
 
+def test_partitions_land_again_and_stale_ones_are_made_again(
+    console: Console, visitor: Visitor, pictures: Path
+) -> None:
+    day = "2024-05-08"
+    console.asks("partitions/events/land", partitions=[day])
+    console.submits("joined", start=day, end=day)
+    made = f"/partitions?table=joined&partition={day}&from=2024-05-06&to=2024-05-12"
+    visitor.goes(made)
+    about = visitor.page.get_by_role("complementary", name="This partition")
+    expect(about).to_contain_text("succeeded", timeout=PATIENCE_MS)
+    expect(about.get_by_role("button", name="Restate…")).to_have_count(0)
+    visitor.goes(made.replace("joined", "events"))
+    visitor.presses("Land again…")
+    assert "become stale" in visitor.agrees("Land them again")
+    visitor.is_told("0 partitions landed, 1 again; stale now: 1 of joined.")
+    visitor.goes(made)
+    expect(about.locator('[data-key="stale"]')).to_have_text("stale")
+    visitor.sees(f"joined, {day}: stale", ".grid-frame [role=status]")
+    visitor.pictures(pictures, "stale")
+    about.get_by_role("button", name="Restate…").click()
+    visitor.agrees("Make them again")
+    visitor.is_told("1 submission received.")
+    expect(about).to_contain_text("succeeded", timeout=PATIENCE_MS)
+    expect(about.locator('[data-key="stale"]')).to_have_count(0, timeout=PATIENCE_MS)
+
+
 def test_a_saga_is_approved(console: Console, visitor: Visitor) -> None:
     console.submits("order", "1")
     visitor.goes("/sagas")

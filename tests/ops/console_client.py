@@ -28,10 +28,11 @@ HERE = {
 
 
 def console_of(world: World, gate: AccessControl) -> Answering:
-    """Return a console on the ledger of this world, without definitions."""
+    """Return a console on the ledger of this world. Its client has the definitions of the world, and it has none."""
     desk = OperatorContext(Settings(ledger_url=world.url))
     installation = Installation(desk)
-    installation.ledger, installation.client = world.ledger, Client(world.ledger, world.queue.extend)
+    client = Client(world.ledger, world.queue.extend, lambda: world.catalogue)
+    installation.ledger, installation.client = world.ledger, client
     return Answering(ConsoleContext(desk, installation), gate, ROUTES, Files())
 
 

@@ -8,7 +8,7 @@ import pytest
 from sluice.jobs.keys.calendar import Calendar, Span, Unit
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
-from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.by_partition.table_partitions import CellCounts, TableVersion
 from sluice.ops.cli.main import main
 from sluice.ops.documents.grid import (
     MARKS,
@@ -22,7 +22,7 @@ from sluice.ops.documents.grid import (
     strip,
 )
 from tests.ops.site import Site
-from tests.ops.weeks import APPS, WEEK, asked_for, finish, land
+from tests.ops.weeks import APPS, WEEK, asked_for, finish, land, stage
 
 
 def test_each_app_has_a_line_of_its_partitions(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +43,32 @@ def test_each_app_has_a_line_of_its_partitions(site: Site, capfd: pytest.Capture
     ]
 
 
+def test_stale_partitions_have_a_mark_of_their_own(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    asked_for(site)
+    stage(site)
+    land(site, WEEK)
+    finish(site, "grouped", WEEK)
+    finish(site, "joined", *(f"2024-04-{day:02}" for day in range(1, 8)))
+    site.says("partitions", "land", "events", "2024-04-03", "--again")
+    site.world.submit("joined", None, start="2024-04-03", end="2024-04-03", id="again")
+    capfd.readouterr()
+    assert main(["grid", "week"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[1:3] == ["grouped    ##+####", "joined     ##.####"]
+    finish(site, "grouped", "2024-04-03")
+    site.says("partitions", "land", "events", "2024-04-05", "--again")
+    assert main(["grid", "week"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[1:4] == [
+        "grouped    ####~##",
+        "joined     ##+#~##",
+        "         a column is one day: # exists, ~ is stale, + may be made",
+    ]
+    _, grouped, _ = site.says("grid", "week")["apps"]
+    assert [cell["stale"] for cell in grouped["cells"]] == [0, 0, 0, 0, 1, 0, 0]
+    assert grouped["counts"] == {State.SUCCEEDED: 7}
+
+
 def test_the_document_counts_states_by_cell(site: Site) -> None:
     asked_for(site)
     finish(site, "staging", "2024-04-01", ending=Ending.ERROR)
@@ -54,7 +80,12 @@ def test_the_document_counts_states_by_cell(site: Site) -> None:
         "2024-04-07",
     )
     assert staging["counts"] == {State.READY: 8, State.FAILED: 1}
-    assert staging["cells"][2] == {"from": "2024-04-01", "to": "2024-04-01", "counts": {State.FAILED: 1}}
+    assert staging["cells"][2] == {
+        "from": "2024-04-01",
+        "to": "2024-04-01",
+        "counts": {State.FAILED: 1},
+        "stale": 0,
+    }
     assert grouped["counts"] == {State.UPSTREAM_FAILED: 7}
 
 
@@ -153,7 +184,12 @@ def test_apps_with_a_date_in_their_keys_are_shown_by_day(
         "report  2024-04-01  2024-04-04  4     2 waiting, 1 ready, 1 upstream_failed",
     ]
     fetch, _ = site.says("grid", "backfill")["apps"]
-    assert fetch["cells"][1] == {"from": "2024-04-02", "to": "2024-04-02", "counts": {State.FAILED: 1}}
+    assert fetch["cells"][1] == {
+        "from": "2024-04-02",
+        "to": "2024-04-02",
+        "counts": {State.FAILED: 1},
+        "stale": 0,
+    }
 
 
 def test_requested_days_without_jobs_are_shown(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
@@ -237,11 +273,11 @@ def test_the_length_of_a_column_is_in_the_longest_unit(columns: int, words: str)
     ],
 )
 def test_a_cell_shows_the_state_that_needs_the_most_attention(counts: dict[State, int], sign: str) -> None:
-    assert mark(Span(1, 2), counts).sign == sign
+    assert mark(Span(1, 2), CellCounts(counts)).sign == sign
 
 
 def test_only_succeeded_has_the_sign_of_existing_partitions() -> None:
-    signs = {state: mark(Span(1, 1), {state: 1}) for state in State if state is not State.SPLIT}
+    signs = {state: mark(Span(1, 1), CellCounts({state: 1})) for state in State if state is not State.SPLIT}
     assert [state for state, its in signs.items() if its is THERE] == [State.SUCCEEDED]
 
 

@@ -1,6 +1,8 @@
 """Partitions in an operator's commands: existing and missing ones, the jobs that make them, and the remedies."""
 
+import json
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,9 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from sluice.ops.cli.main import main
+from sluice.ops.console.access import AccessControl
+from sluice.ops.console.http_message import Request
+from tests.ops.console_client import HERE, TOKEN, console_of, told
 from tests.ops.site import Site
 from tests.ops.weeks import APPS, WEEK, asked_for, finish, job, land, stage
 
@@ -176,6 +181,12 @@ def _all_made(site: Site) -> None:
     finish(site, "joined", *(f"2024-04-{day:02}" for day in range(1, 8)))
 
 
+def asks(site: Site, method: str, path: str, document: object = None) -> Any:
+    body = b"" if document is None else json.dumps(document).encode()
+    request = Request(method=method, path=path, query="", headers=HERE, body=body)
+    return told(console_of(site.world, AccessControl(TOKEN)).answer(request))
+
+
 class TestLandingAgain:
     def test_the_answer_counts_stale_partitions_and_names_the_command_for_them(
         self, site: Site, capfd: pytest.CaptureFixture[str]
@@ -202,6 +213,31 @@ class TestLandingAgain:
         finish(site, "joined", "2024-04-03")
         assert [site.world.submission(id_) for id_ in ids] == [SubmissionState.SUCCEEDED] * 2
         assert site.says("partitions", "restate") == {"submissions": []}
+
+    def test_the_console_makes_stale_partitions_again_and_records_the_act(self, site: Site) -> None:
+        _all_made(site)
+        assert asks(site, "POST", "/api/partitions/restate", {}) == {"submissions": []}
+        site.says("partitions", "land", "events", "2024-04-03", "2024-04-05", "--again")
+        one = {"table": "events", "partitions": ["2024-04-03"]}
+        ids = asks(site, "POST", "/api/partitions/restate", one)["submissions"]
+        assert len(ids) == 2
+        site.world.tick(after_s=60)
+        finish(site, "grouped", "2024-04-03")
+        finish(site, "joined", "2024-04-03")
+        assert [site.world.submission(id_) for id_ in ids] == [SubmissionState.SUCCEEDED] * 2
+        assert len(asks(site, "POST", "/api/partitions/restate", {})["submissions"]) == 2
+        entries = asks(site, "GET", "/api/audit")["audit"]
+        assert [(each["action"], each["target"]) for each in entries] == [
+            ("restate", {"table": None, "partitions": []}),
+            ("restate", one),
+        ]
+        assert entries[1]["result"] == {"submissions": sorted(ids)}
+        for wrong in (
+            {"table": "none"},
+            {"partitions": ["2024-04-03"]},
+            {"table": "events", "partitions": ["x"]},
+        ):
+            assert asks(site, "POST", "/api/partitions/restate", wrong)["status"] in (404, 422)
 
     def test_restate_refuses_unknown_tables_and_partitions(self, site: Site) -> None:
         site.define(APPS)

@@ -1,7 +1,7 @@
 """Coverage of several tables by partition: the range and size of each table, the states in each stretch of several
 tables, and the owner of one partition. All reads are along the primary key of ``partition``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.by_partition.table_partitions import STALE, CellCounts, TableVersion
 
 #: At most ``EXACT_MAX`` partitions of a table are counted. If it has more, their number is estimated from ``PROBES``
 #: stretches.
@@ -57,7 +57,8 @@ WITH given AS MATERIALIZED (
          WITH ORDINALITY AS given (table_name, version, first, last, begins, row)
 )
 SELECT given.row, width_bucket(partition.partition, given.begins) - 1,
-       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
+       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*),
+       {STALE}
 FROM given
      JOIN partition ON {_OF_TABLE} AND partition.partition BETWEEN given.first AND given.last
      LEFT JOIN job ON job.id = CASE WHEN partition.done_at IS NULL THEN partition.job END
@@ -129,10 +130,10 @@ def lasts(tx: Tx, places: Sequence[TableVersion]) -> dict[str, int]:
     return {table: last for table, last in rows if last is not None}
 
 
-def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
-    """Return, for each band and each stretch between two cuts, the number of partitions in each state. Partitions that
-    were never requested are not counted."""
-    found: list[list[dict[State, int]]] = [[{} for _ in band.begins] for band in bands]
+def cells(tx: Tx, bands: Sequence[Band]) -> list[list[CellCounts]]:
+    """Return, for each band and each stretch between two cuts, the number of partitions in each state and of stale
+    ones. Partitions that were never requested are not counted."""
+    found = [[CellCounts({}) for _ in band.begins] for band in bands]
     given = [
         (*band.place, *band.span, "{" + ",".join(map(str, band.begins)) + "}")
         for band in bands
@@ -140,9 +141,9 @@ def cells(tx: Tx, bands: Sequence[Band]) -> list[list[Mapping[State, int]]]:
     ]
     told = arrays(given, "tables", "versions", "firsts", "lasts", "begins")
     shown = [counts for band, counts in zip(bands, found, strict=True) if band.begins]
-    for row, cell, state, count in tx.rows(_CELLS, **told) if given else []:
-        shown[row][cell][State(state)] = count
-    return [[*counts] for counts in found]
+    for row, cell, state, count, stale in tx.rows(_CELLS, **told) if given else []:
+        shown[row][cell] = shown[row][cell].with_state(State(state), count, stale)
+    return found
 
 
 def owner(tx: Tx, place: TableVersion, partition: int) -> PartitionOwner | None:

@@ -1,11 +1,11 @@
 """Partitions of a submission's tables: how many of each stretch are in each state. The database counts them, however
 many there are.
 
-``jobs_by_day`` counts the jobs of apps that have a date in their keys (``DatedKeys``), and ``newest_by_day`` the jobs of
-all submissions.
+``jobs_by_day`` counts the jobs of apps that have a date in their keys (``DatedKeys``), and ``newest_by_day`` the jobs
+of all submissions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.by_partition.table_partitions import STALE, CellCounts, TableVersion
 from sluice.ledger.stats.state_counts import SIDES
 
 # The jobs of a submission determine its partitions. Partitions of dead jobs may have been taken over by another
@@ -28,7 +28,8 @@ GROUP BY job.app, partition.table_name, partition.version ORDER BY job.app
 """
 _CELLS = f"""
 SELECT width_bucket(partition.partition, %(begins)s::int[]) - 1,
-       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*)
+       CASE WHEN partition.done_at IS NOT NULL THEN '{State.SUCCEEDED}' ELSE job.state END AS state, count(*),
+       {STALE}
 FROM partition LEFT JOIN job ON job.id = partition.job
 WHERE partition.table_name = %(table)s AND partition.version = %(version)s
   AND partition.partition BETWEEN %(first)s AND %(last)s
@@ -81,16 +82,16 @@ def extents(tx: Tx, id: str) -> list[AppRange]:
     ]
 
 
-def cells(tx: Tx, place: TableVersion, span: Span, begins: Sequence[int]) -> Sequence[Mapping[State, int]]:
-    """Return the number of partitions in each state, between each of ``begins`` and the next.
+def cells(tx: Tx, place: TableVersion, span: Span, begins: Sequence[int]) -> Sequence[CellCounts]:
+    """Return the number of partitions in each state and of stale ones, between each of ``begins`` and the next.
 
     ``begins`` are sorted. Existing partitions count as succeeded. Partitions that were never requested have no state
     and are not counted.
     """
-    found: list[dict[State, int]] = [{} for _ in begins]
+    found = [CellCounts({}) for _ in begins]
     rows = tx.rows(_CELLS, table=place.table, version=place.version, **span._asdict(), begins=[*begins])
-    for cell, state, count in rows:
-        found[cell][State(state)] = count
+    for cell, state, count, stale in rows:
+        found[cell] = found[cell].with_state(State(state), count, stale)
     return found
 
 

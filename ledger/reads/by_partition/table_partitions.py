@@ -1,7 +1,7 @@
 """Partitions of tables: the existing partitions, the jobs that make the others, and the existing partitions of one
 job."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -58,6 +58,21 @@ FROM (
     WHERE {_OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s) each
 GROUP BY done, stale, CASE WHEN NOT done THEN state END, island ORDER BY 1 LIMIT %(limit)s
 """
+
+
+#: SQL that counts the existing partitions that are stale.
+STALE = "count(*) FILTER (WHERE partition.done_at IS NOT NULL AND partition.stale_since IS NOT NULL)"
+
+
+class CellCounts(Struct, frozen=True):
+    """Numbers of partitions in a cell of a grid, by state, and of existing stale partitions."""
+
+    states: Mapping[State, int]
+    stale: int = 0
+
+    def with_state(self, state: State, count: int, stale: int) -> "CellCounts":
+        """Return the counts with another state, and the stale partitions among those in it."""
+        return CellCounts({**self.states, state: count}, self.stale + stale)
 
 
 class TableVersion(NamedTuple):

@@ -9,7 +9,9 @@ from msgspec import Meta, Struct
 from sluice.actors.branches import branch_of
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
+from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Unit
+from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.by_partition import partition_grid
@@ -82,6 +84,21 @@ class LandedTable(Struct, frozen=True, kw_only=True):
     stale: Mapping[str, int]
 
 
+class StaleSelection(Struct, frozen=True, forbid_unknown_fields=True):
+    """Stale partitions to make again: those that are made from this table or by its app, or from these ``partitions``
+    of it, or all of them.
+    """
+
+    table: str | None = None
+    partitions: tuple[str, ...] = ()
+
+
+class Restated(Struct, frozen=True):
+    """New submissions, one for each app that makes stale partitions again."""
+
+    submissions: Sequence[str]
+
+
 class Maker(Struct, frozen=True, kw_only=True):
     """Job that makes a partition. ``there``: the partition exists, ``since`` that time; otherwise the job has been in
     its state ``since`` that time. Without a job, the partition came from elsewhere or was never requested. ``stale``:
@@ -147,6 +164,15 @@ def land(console: ConsoleContext, asked: CallArguments[NoParameters, LandedParti
     return LandedTable(table=table, landed=landing.new, again=landing.again, stale=landing.stale)
 
 
+def restate(console: ConsoleContext, asked: CallArguments[NoParameters, StaleSelection]) -> Restated:
+    table, partitions = asked.body.table, asked.body.partitions
+    if partitions and table is None:
+        raise BadRequest("Partitions need a table.", advice="Name the table that they belong to.")
+    about: dict[str, JSON] = {"table": table, "partitions": list(partitions[:TOLD_MAX])}
+    client = console.doing(asked.who, "restate", about, audit_results.restated)
+    return Restated(client.restate(table, partitions))
+
+
 def _catalogue(console: ConsoleContext, tx: Tx, branch: str | None) -> Catalogue:
     return console.catalogue if branch is None else branch_of(tx, branch)
 
@@ -196,4 +222,5 @@ ROUTES = (
         answers=LandedTable,
         body=LandedPartitions,
     ),
+    action(f"{_PATH}/restate", restate, "Make stale partitions again", answers=Restated, body=StaleSelection),
 )

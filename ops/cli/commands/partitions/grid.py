@@ -15,11 +15,10 @@ from itertools import groupby
 from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Span
-from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.by_partition import submission_grid as reading
-from sluice.ledger.reads.by_partition.table_partitions import TableVersion
+from sluice.ledger.reads.by_partition.table_partitions import CellCounts, TableVersion
 from sluice.ledger.reads.submission_progress import SubmissionStatus
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -44,7 +43,7 @@ from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
 COLUMNS, COLUMNS_OF_DOCUMENT = 100, 1000
 COLUMNS_MIN = 10
 
-Cells = Sequence[Mapping[State, int]]
+Cells = Sequence[CellCounts]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ import { act } from "./act.js";
 import { path, post } from "./api.js";
 import { h } from "./element.js";
 import { choice, field, line, radios, readJson } from "./fields.js";
-import { counted, plain } from "./words.js";
+import { counted, number, plain } from "./words.js";
 
 export function cancelJob({ app, key, state }) {
     return act({
@@ -181,15 +181,20 @@ export function onApp(verb, app) {
     });
 }
 
-/** @param {{table: string | null, partitions: string[], tables: string[]}} table null: choose it in the dialog */
-export function land({ table, partitions, tables }) {
+/**
+ * @param {{table: string | null, partitions: string[], tables: string[], again?: boolean}} about table null: choose it in
+ *   the dialog; again: their contents are new
+ */
+export function land({ table, partitions, tables, again = false }) {
     const hint = "Separated by spaces, for example 2024-04-01 2024-04-02";
     return act({
         question: {
-            title: "Land partitions?",
+            title: again ? "Land these partitions again?" : "Land partitions?",
             name: table,
-            says: ["Jobs that wait for them start. This cannot be undone."],
-            verb: "Land them",
+            says: again
+                ? ["Their contents are new. Partitions that were made from them become stale.", "This cannot be undone."]
+                : ["Jobs that wait for them start. This cannot be undone."],
+            verb: again ? "Land them again" : "Land them",
             grave: true,
             fields: [
                 !table &&
@@ -210,8 +215,34 @@ export function land({ table, partitions, tables }) {
         call: (filled) =>
             post(path("partitions", table ?? filled.table, "land"), {
                 partitions: filled.partitions.split(/[\s,]+/).filter(Boolean),
+                again,
             }),
-        came: ({ landed }) => `${counted(landed, "partition")} landed.`,
+        came: ({ landed, again: repeated, stale }) =>
+            `${counted(landed, "partition")} landed${again ? `, ${number(repeated)} again; ${staleOf(stale)}` : ""}.`,
+    });
+}
+
+function staleOf(found) {
+    const parts = Object.entries(found).map(([table, count]) => `${number(count)} of ${table}`);
+    return parts.length ? `stale now: ${parts.join(", ")}` : "nothing was made from them";
+}
+
+/** @param {{table: string | null, partitions: string[]}} about partitions of the table; table null: all tables */
+export function restate({ table, partitions }) {
+    return act({
+        question: {
+            title: "Make stale partitions again?",
+            name: table && [table, ...partitions].join(", "),
+            says: [
+                table
+                    ? "This partition and those that are made from it are made again, as far as they are stale."
+                    : "All stale partitions of all tables are made again, with one submission for each app.",
+            ],
+            verb: "Make them again",
+        },
+        call: () => post(path("partitions", "restate"), { table, partitions }),
+        came: ({ submissions }) =>
+            submissions.length ? `${counted(submissions.length, "submission")} received.` : "No partition is stale.",
     });
 }
 

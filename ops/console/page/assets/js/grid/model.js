@@ -8,9 +8,12 @@
  * @property {Record<string, string>} legend @property {Record<string, number>} jobs
  */
 
-/** Return the state of a sign; null for a partly complete cell and for a cell that was never requested. */
+/** Sign of a cell with a partition that exists and is stale. */
+export const STALE = "~";
+
+/** Return the state of a sign; null for a partly complete, a stale and a never requested cell. */
 export function stateOf(grid, sign) {
-    return sign === "-" || sign === "=" ? null : grid.legend[sign];
+    return ["-", "=", STALE].includes(sign) ? null : grid.legend[sign];
 }
 
 /** @returns {{row: any, column: string, sign: string, said: string} | null} */

@@ -2,13 +2,15 @@
 
 import { colour } from "../paint.js";
 import { outline } from "../states.js";
-import { isFirstOfWeek, marks, stateOf, tick } from "./model.js";
+import { STALE, isFirstOfWeek, marks, stateOf, tick } from "./model.js";
 
 export const CELL = 18;
 export const HEAD = 40;
 const GAP = 2;
 const ROUND = 3;
 const SIGN = 10;
+/** Shape of a stale cell. */
+const WAVE = { fill: null, line: new Path2D("M2 9.5c2-5 4-5 6-1.5s4 3.5 6-1.5") };
 
 /**
  * @param {CanvasRenderingContext2D} paper
@@ -29,11 +31,11 @@ function looks(grid) {
     const of = {};
     for (const sign of Object.keys(grid.legend)) {
         const state = stateOf(grid, sign);
-        const kind = state ? `is-${state}` : sign === "=" ? "is-succeeded" : "";
+        const kind = state ? `is-${state}` : ({ "=": "is-succeeded", [STALE]: "is-stale" }[sign] ?? "");
         of[sign] = {
             full: kind ? colour(kind, "--state") : colour("", "--line"),
             soft: kind ? colour(kind, "--state-soft") : colour("", "--sunk"),
-            shape: state && state !== "succeeded" ? outline(state) : null,
+            shape: sign === STALE ? WAVE : state && state !== "succeeded" ? outline(state) : null,
         };
     }
     const [ink, faint, card, line, accent] = ["--ink", "--faint", "--card", "--line", "--accent"].map((each) =>

@@ -1,7 +1,7 @@
 // Grid of tables by time: existing, running and missing partitions, and the jobs that make them.
 
 import { get } from "../api.js";
-import { land } from "../deeds.js";
+import { land, restate } from "../deeds.js";
 import { h } from "../element.js";
 import { GridView } from "../grid/view.js";
 import { kept } from "../morph.js";
@@ -52,7 +52,12 @@ function draw({ found, tables, cell }, words) {
         ];
     return [
         headline("Partitions", {
-            acts: [mayAct() && tables.length > 0 && button("Land…", () => land({ table: null, partitions: [], tables: landing(tables) }))],
+            acts: [
+                mayAct() && tables.length > 0 && button("Restate…", () => restate({ table: null, partitions: [] })),
+                mayAct() &&
+                    tables.length > 0 &&
+                    button("Land…", () => land({ table: null, partitions: [], tables: landing(tables) })),
+            ],
         }),
         window(words, found),
         h("div.apps", { class: cell ? "has-about" : "" }, side(found, words, cell), cell && about(cell, tables)),
@@ -101,7 +106,7 @@ function ofDay({ row, column }, { unit, size }) {
 
 function legend({ legend: signs, jobs }) {
     return Object.entries(signs).map(([character, words]) => {
-        const key = { "-": "swatch", "=": "swatch is-part is-succeeded", "#": "swatch is-succeeded" }[character];
+        const key = { "-": "swatch", "=": "swatch is-part is-succeeded", "#": "swatch is-succeeded", "~": "swatch is-stale" }[character];
         const count = jobs[words];
         return h(
             "span.grid-key",
@@ -149,7 +154,10 @@ function about(cell, tables) {
                 [
                     "state",
                     cell.there
-                        ? badge("succeeded", { more: cell.stale ? "(stale)" : cell.key ? "" : "(landed)" })
+                        ? [
+                              badge("succeeded", { more: cell.key ? "" : "(landed)" }),
+                              cell.stale && [" ", h("span.chip.late", { "data-key": "stale" }, "stale")],
+                          ]
                         : cell.state
                           ? badge(cell.state)
                           : "never requested",
@@ -184,6 +192,17 @@ function about(cell, tables) {
                         () => land({ table: cell.table, partitions: [cell.partition], tables: [] }),
                         { kind: ".first" },
                     ),
+                mayAct() &&
+                    !known?.app &&
+                    cell.there &&
+                    button("Land again…", () =>
+                        land({ table: cell.table, partitions: [cell.partition], tables: [], again: true }),
+                    ),
+                mayAct() &&
+                    cell.stale &&
+                    button("Restate…", () => restate({ table: cell.table, partitions: [cell.partition] }), {
+                        kind: ".first",
+                    }),
             ),
         ),
     );
