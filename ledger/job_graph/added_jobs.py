@@ -35,6 +35,22 @@ WHERE need.child = %(job)s AND need.added AND NOT EXISTS (
     WHERE other.child = need.parent AND other.added)
 ORDER BY job.app, job.key LIMIT %(limit)s
 """
+# Of each app, the newest jobs that have succeeded. The index on app, state and id has them.
+_PAIRS = f"""
+SELECT DISTINCT given.app, child.app
+FROM unnest(%(apps)s::text[]) AS given (app)
+     CROSS JOIN LATERAL (
+         SELECT id FROM (
+             SELECT id, expansion FROM job WHERE job.app = given.app AND job.state = '{State.SUCCEEDED}'
+             ORDER BY job.id + 0 DESC LIMIT %(jobs)s) newest
+         WHERE expansion IS NOT NULL LIMIT %(adding)s) adding
+     CROSS JOIN LATERAL (SELECT child FROM need WHERE need.parent = adding.id AND need.added LIMIT %(added)s) need
+     JOIN job child ON child.id = need.child
+ORDER BY 1, 2
+"""
+#: Jobs of each app that are searched for jobs that have added others, how many of these are read, and how many of the
+#: jobs that each of these has added.
+_SEARCHED, _ADDING, _ADDED_OF_EACH = 200, 10, 1000
 
 
 class AddedGroup(Struct, frozen=True):
@@ -78,3 +94,9 @@ def added_jobs(tx: Tx, job: int, expansion: str | None) -> AddedJobs | None:
 def added_by(tx: Tx, job: int) -> list[NamedJob]:
     """Return the jobs that have added a job."""
     return tx.structs(NamedJob, _ADDED_BY, job=job, limit=NAMED_MAX)
+
+
+def adding_apps(tx: Tx, apps: list[str]) -> list[tuple[str, str]]:
+    """Return the pairs of an app and an app of which it has added jobs lately."""
+    rows = tx.rows(_PAIRS, apps=apps, jobs=_SEARCHED, adding=_ADDING, added=_ADDED_OF_EACH)
+    return [(str(adding), str(added)) for adding, added in rows]

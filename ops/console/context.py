@@ -1,6 +1,6 @@
 """Resources that calls share, and the cached picture of the apps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -24,21 +24,27 @@ T = TypeVar("T")
 
 
 class Pictures:
-    """Cached picture of the apps. It is drawn once per version of the definitions, because the layout of 300 apps takes
-    a while.
+    """Cached picture of the apps. It is drawn again if the definitions change, or if an app adds jobs of another one
+    for the first time, because the layout of 300 apps takes a while.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._of: Catalogue | None = None
+        self._of: tuple[Catalogue, Sequence[tuple[str, str]]] | None = None
         self._content = b""
 
-    def of(self, catalogue: Catalogue, drawn: Callable[[Catalogue], Any]) -> bytes:
-        """Return the picture as JSON. Concurrent callers wait while it is drawn."""
+    def of(
+        self,
+        catalogue: Catalogue,
+        added: Sequence[tuple[str, str]],
+        drawn: Callable[[Catalogue, Sequence[tuple[str, str]]], Any],
+    ) -> bytes:
+        """Return the picture as JSON. ``added`` are pairs of an app and an app of which it has added jobs. Concurrent
+        callers wait while it is drawn."""
         with self._lock:
-            if self._of is not catalogue:
-                self._content = msgspec.json.encode(drawn(catalogue)) + b"\n"
-                self._of = catalogue
+            if self._of is None or self._of[0] is not catalogue or self._of[1] != added:
+                self._content = msgspec.json.encode(drawn(catalogue, added)) + b"\n"
+                self._of = (catalogue, added)
             return self._content
 
 

@@ -10,11 +10,17 @@ from sluice.jobs.states import State
 _TIMES, _LOOP = "\N{MULTIPLICATION SIGN}", "\N{CLOCKWISE OPEN CIRCLE ARROW}"
 
 
+def table_id(name: str) -> str:
+    """Return the ID of an external table. An app may have the same name."""
+    return f"table {name}"
+
+
 class Node(Struct, frozen=True):
-    """App, without key and state; a job; or ``count`` jobs of one app in one state.
+    """App, without key and state; external table; job; or ``count`` jobs of one app in one state.
 
     For many jobs, ``key`` is the first and the last key. ``since`` is when the state was entered, for many jobs the
-    first time. ``loops``: jobs of the app may need other jobs of the same app.
+    first time. ``loops``: jobs of the app may need other jobs of the same app. ``is_table``: it is a table that no app
+    fills, and ``app`` is its name.
     """
 
     app: str
@@ -23,17 +29,22 @@ class Node(Struct, frozen=True):
     since: datetime | None = None
     count: int = 1
     loops: bool = False
+    is_table: bool = False
 
     @property
     def head(self) -> str:
         """First line of the node's text: the app, the number of jobs, and a sign for ``loops``."""
         many = f"{_TIMES}{self.count}" if self.count > 1 else ""
-        return " ".join(filter(None, (self.app, many, _LOOP if self.loops else "")))
+        return " ".join(filter(None, (self._name, many, _LOOP if self.loops else "")))
 
     @property
     def id(self) -> str:
         """ID of the node, unique in its graph."""
-        return self.app if self.key is None else f"{self.app}/{self.key}"
+        return self._name if self.key is None else f"{self.app}/{self.key}"
+
+    @property
+    def _name(self) -> str:
+        return table_id(self.app) if self.is_table else self.app
 
 
 class Edge(Struct, frozen=True, order=True):

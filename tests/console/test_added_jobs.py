@@ -33,3 +33,22 @@ def test_a_job_page_folds_the_jobs_that_it_has_added_into_counts(
     expect(visitor.page.get_by_role("region", name="Details")).to_contain_text("added byunpack/1")
     visitor.page.get_by_role("region", name="Details").get_by_role("link", name="unpack/1").click()
     visitor.sees("9 jobs of piece")
+
+
+def test_the_graph_of_apps_has_external_tables_and_dashed_lines_to_added_apps(
+    console: Console, visitor: Visitor, pictures: Path
+) -> None:
+    console.submits("packed", "2")
+    console.ends("packed", "2")
+    visitor.goes("/apps")
+    graph = visitor.page.get_by_role("application")
+    expect(graph.locator('[data-id="table events"]')).to_be_attached()
+    added = graph.locator(".graph-way.is-added")
+    expect(added).to_have_count(1)
+    assert added.locator("path").evaluate("path => getComputedStyle(path).strokeDasharray") != "none"
+    visitor.sees("Dashed lines lead to apps of which a job has added jobs.")
+    visitor.pictures(pictures, "apps-added")
+    graph.locator('[data-id="table events"]').click()
+    assert "app=" not in visitor.page.url
+    graph.press("Enter")
+    visitor.sees("Tables")

@@ -8,6 +8,7 @@ import pytest
 from sluice.jobs.expansions import Expansion, encoded
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
+from sluice.ledger.job_graph.added_jobs import adding_apps
 from sluice.ops.console.access import AccessControl
 from sluice.ops.console.http_message import Request
 from tests.ops.console_client import HERE, TOKEN, console_of, told
@@ -91,3 +92,9 @@ def test_equal_added_jobs_are_drawn_as_one_with_lines_of_their_own(parts: Site) 
     assert {each["added"] for each in drawn["needs"]} == {True}
     text = parts.types("graph", "split", "1")
     assert "n0 ==>" in text
+
+
+def test_the_pairs_of_apps_are_those_that_the_ledger_has_seen(parts: Site) -> None:
+    found = parts.world.ledger.transact(lambda tx: adding_apps(tx, [*parts.world.catalogue]))
+    assert found == [("split", "join"), ("split", "part")]
+    assert parts.world.ledger.transact(lambda tx: adding_apps(tx, ["part", "join"])) == []

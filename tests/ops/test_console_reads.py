@@ -110,6 +110,10 @@ def test_the_graph_of_the_apps_is_sent_once(caller: Caller) -> None:
     needs = {(each["parent"], each["child"]): each["path"] for each in told.document["needs"]}
     assert needs["fetch", "report"].startswith("M")
     assert all(0 <= each["x"] <= told.document["width"] - each["width"] for each in drawn.values())
+    (table,) = told.document["tables"]
+    assert (table["id"], table["table"]) == ("table events", "events")
+    assert needs["table events", "grouped"].startswith("M")
+    assert table["x"] < drawn["grouped"]["x"]
     again = caller.gets("/api/graph", If_None_Match=told.headers["ETag"])
     assert (again.status, again.body) == (304, b"")
 

@@ -148,6 +148,32 @@ def test_an_app_is_drawn_with_its_upstream_and_downstream_apps() -> None:
     assert graph.focus == "b"
 
 
+def test_external_tables_are_drawn_before_the_apps_that_read_them() -> None:
+    reading = {"partition": "day", "bash_cmd": "true", "table_dependencies": [{"table": "events"}]}
+    graph = app_graph(catalogue_of({"joined": reading, "alone": WORDS}), "joined")
+    assert [(node.id, node.is_table) for node in graph.nodes] == [("table events", True), ("joined", False)]
+    assert graph.edges == (Edge("table events", "joined"),)
+    assert "table events" in texts(graph)
+    assert "table events" in as_mermaid(graph)
+
+
+def test_pairs_of_apps_of_which_one_adds_jobs_of_the_other_have_lines_of_their_own() -> None:
+    catalogue = catalogue_of(
+        {"unpack": WORDS, "a_piece": WORDS, "packed": WORDS | {"depends_on": {"app_name": ["unpack"]}}}
+    )
+    graph = app_graph(catalogue, None, [("unpack", "a_piece"), ("unpack", "packed"), ("unpack", "gone")])
+    assert [node.id for node in graph.nodes] == ["unpack", "a_piece", "packed"]
+    assert set(graph.edges) == {Edge("unpack", "a_piece", added=True), Edge("unpack", "packed")}
+
+
+def test_added_jobs_of_an_upstream_app_do_not_change_the_order() -> None:
+    catalogue = catalogue_of({"a": WORDS, "b": WORDS | {"depends_on": {"app_name": ["a"]}}})
+    graph = app_graph(catalogue, None, [("b", "a")])
+    assert [node.id for node in graph.nodes] == ["a", "b"]
+    assert set(graph.edges) == {Edge("a", "b"), Edge("b", "a", added=True)}
+    assert texts(graph)
+
+
 def test_alternatives_are_named_on_edges_with_lines_of_their_own() -> None:
     groups = {"fast": {"app_name": ["a"]}, "slow": {"app_name": ["b"], "when": "failed"}}
     graph = app_graph(catalogue_of({"a": WORDS, "b": WORDS, "c": WORDS | {"depends_on": groups}}), None)

@@ -7,8 +7,10 @@ from typing import Literal
 from msgspec import Struct
 
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.app import App
 from sluice.jobs.states import State
+from sluice.ledger.job_graph.added_jobs import adding_apps
 from sluice.ledger.reads.state_statistics import standing
 from sluice.ops.console import audit_results
 from sluice.ops.console.context import ConsoleContext
@@ -35,6 +37,18 @@ class DrawnApp(Struct, frozen=True, kw_only=True):
     keyed_by: KeyedBy
 
 
+class DrawnTable(Struct, frozen=True, kw_only=True):
+    """Box of an external table, which no app fills. ``label`` is its ID, shortened to fit the box."""
+
+    id: str
+    table: str
+    label: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
 class DrawnNeed(Struct, frozen=True, kw_only=True):
     """Line from parents to children. Either side is one node, or all nodes of a frame; ``parent`` and ``child`` are
     the first of each. ``path`` is an SVG path from left to right. With ``back`` its arrow is at the left end. With
@@ -54,11 +68,12 @@ class DrawnNeed(Struct, frozen=True, kw_only=True):
 
 
 class DrawnApps(Struct, frozen=True, kw_only=True):
-    """Graph of the apps, in pixels. ``note`` names omitted dependencies."""
+    """Graph of the apps and external tables, in pixels. ``note`` names omitted dependencies."""
 
     width: float
     height: float
     apps: tuple[DrawnApp, ...]
+    tables: tuple[DrawnTable, ...]
     frames: tuple[Frame, ...]
     needs: tuple[DrawnNeed, ...]
     note: str
@@ -87,12 +102,25 @@ class AppsResumed(Struct, frozen=True):
 
 
 def graph(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Response:
-    """Return the graph of the apps. It changes only if the definitions change."""
-    content = console.pictures.of(console.catalogue, _drawn)
+    """Return the graph of the apps. It changes only if the definitions change, or if an app adds jobs of another one
+    for the first time.
+    """
+    catalogue = console.catalogue
+    content = console.pictures.of(catalogue, _added(console, catalogue), _drawn)
     headers = {"ETag": tag_of(content), "Cache-Control": "no-cache"}
     if is_known(asked.request, headers["ETag"]):
         return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers, content=b"")
     return Response(headers=headers, content=content)
+
+
+def _added(console: ConsoleContext, catalogue: Catalogue) -> Sequence[tuple[str, str]]:
+    """Return the pairs of apps of which one adds jobs of the other. Without the ledger, the graph has none of them,
+    because it can be read without the ledger otherwise.
+    """
+    try:
+        return console.ask(lambda tx: adding_apps(tx, [*catalogue]))
+    except Unreachable:
+        return []
 
 
 def apps(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> AllApps:
@@ -136,15 +164,29 @@ def need_of(way: Way) -> DrawnNeed:
     )
 
 
-def _drawn(catalogue: Catalogue) -> DrawnApps:
-    found = laid(app_graph(catalogue, None))
+def _drawn(catalogue: Catalogue, added: Sequence[tuple[str, str]]) -> DrawnApps:
+    found = laid(app_graph(catalogue, None, added))
     return DrawnApps(
         width=found.width,
         height=found.height,
-        apps=tuple(_app(catalogue[each.node.app], each) for each in found.nodes),
+        apps=tuple(_app(catalogue[each.node.app], each) for each in found.nodes if not each.node.is_table),
+        tables=tuple(_table(each) for each in found.nodes if each.node.is_table),
         frames=found.frames,
         needs=tuple(need_of(way) for way in found.ways),
         note=found.note,
+    )
+
+
+def _table(placed: Placed) -> DrawnTable:
+    node, box = placed.node, placed.box
+    return DrawnTable(
+        id=node.id,
+        table=node.app,
+        label=placed.head,
+        x=box.x,
+        y=box.y,
+        width=box.width,
+        height=box.height,
     )
 
 

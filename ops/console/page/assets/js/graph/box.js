@@ -21,7 +21,7 @@ export function box(node) {
     return [
         h("title", {}, node.said),
         node.folded > 1 && h("rect.graph-box.pile", { x: 3, y: 3, width, height, rx: 5 }),
-        h("rect.graph-box", { width, height, rx: 5 }),
+        h(`rect.graph-box${node.is_table ? ".is-table" : ""}`, { width, height, rx: node.is_table ? 0 : 5 }),
         h("text.graph-head", { x: PADDING, y: middle + 4 }, cut(node.head, chars)),
         node.sub && h("text.graph-sub", { x: PADDING, y: middle + 4 + LINE }, cut(node.sub, chars)),
         ...shares(node),

@@ -13,6 +13,7 @@ import { number, plain } from "../words.js";
  * @property {string} state the most urgent state; empty for none
  * @property {[string, number][]} counts by state
  * @property {number} x @property {number} y @property {number} width @property {number} height
+ * @property {boolean} [is_table] an external table
  * @property {string} said text for screen readers
  *
  * @typedef {{parents: string[], children: string[], path: string, label: string, label_x: number, label_y: number,
@@ -55,7 +56,16 @@ export function appNodes(graph, counts) {
             said: `${each.name}: ${said}`,
         };
     });
-    return stretched({ ...sized(graph), nodes });
+    const tables = graph.tables.map((each) => ({
+        ...each,
+        app: null,
+        head: each.label,
+        state: "",
+        counts: [],
+        is_table: true,
+        said: `${each.id}: no app fills it`,
+    }));
+    return stretched({ ...sized(graph), nodes: [...nodes, ...tables] });
 }
 
 /** A job with its upstream and downstream jobs. @returns {Picture} */

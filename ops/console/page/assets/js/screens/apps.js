@@ -40,8 +40,10 @@ function draw({ picture, around, about, app }) {
         graph = new GraphView({
             label: "The apps and their dependencies",
             greedy: true,
-            chosen: (node) => go(asked("/jobs", { app: node.app })),
-            focused: (id) => go(asked("/apps", { app: id }), { replace: true }),
+            chosen: (node) => go(node.is_table ? "/partitions" : asked("/jobs", { app: node.app })),
+            focused: (id) => {
+                if (!graph.nodes.get(id)?.is_table) go(asked("/apps", { app: id }), { replace: true });
+            },
         });
         focused = null;
     }
@@ -58,11 +60,19 @@ function draw({ picture, around, about, app }) {
         h(
             "div.apps",
             { class: about ? "has-about" : "" },
-            h("section.card", { "aria-label": "Graph" }, kept(graph.element)),
+            h("section.card", { "aria-label": "Graph" }, kept(graph.element), legend(picture)),
             about && portrait(about, around),
         ),
         everything(picture, around, app),
     ];
+}
+
+function legend({ needs, tables }) {
+    const parts = [
+        needs.some((each) => each.added) && "Dashed lines lead to apps of which a job has added jobs.",
+        tables.length > 0 && "Dotted boxes are tables that no app fills.",
+    ].filter(Boolean);
+    return parts.length > 0 && h("footer", {}, parts.join(" "));
 }
 
 /** Search field: a name centres its box. */
