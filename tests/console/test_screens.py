@@ -29,7 +29,7 @@ def worked(console: Console) -> Iterator[None]:
 
 SCREENS = {
     "overview": ("/", ["publish", "failed", "Throughput", "Queues", "Workers"]),
-    "apps": ("/apps", ["11 apps"]),
+    "apps": ("/apps", ["15 apps"]),
     "app": ("/apps?app=report", ["report", "needs", "fetch", "publish", "succeeded 1"]),
     "jobs": ("/jobs", [f"report/{RAN}", "order/1", "running", "suspended"]),
     "jobs-some": ("/jobs?app=fetch&state=succeeded&key=2026", [f"fetch/{RAN}_graz"]),
