@@ -67,7 +67,7 @@ SELECT DISTINCT child.id, child.app, child.key, child.state, EXISTS (
 FROM need JOIN job child ON child.id = need.child WHERE need.parent = %(job)s AND need.added ORDER BY child.id
 """
 #: First key of the advisory locks of last jobs. The second is a hash of the name, below ``_LOCKS_MAX``.
-_FOLLOWERS, _LOCKS_MAX = 5_318_011, 64
+_FOLLOWERS, _LOCKS_MAX = 5_318_013, 64
 _LOCK_FOLLOWERS = f"""
 SELECT pg_advisory_xact_lock({_FOLLOWERS}, slot) FROM (
     SELECT DISTINCT abs(mod(hashtext(part ->> 'then'), {_LOCKS_MAX})) AS slot
