@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.resolve.tables import table_of, tables_of
 from sluice.jobs.model.app import App
 from sluice.ops.graph.model import Edge, Graph, Node, table_id
 
@@ -16,7 +17,11 @@ def app_graph(catalogue: Catalogue, around: str | None, added: Collection[tuple[
     """
     edges = _all_edges(catalogue, added)
     nodes = {name: Node(name, loops=name in catalogue[name].parent_apps) for name in catalogue}
-    nodes |= {table_id(name): Node(name, is_table=True) for name in catalogue.externals}
+    nodes |= {
+        table_id(table.name): Node(table.name, is_table=True)
+        for table in tables_of(catalogue)
+        if table.filled_by is None
+    }
     names, title, focus = set(nodes), f"{len(catalogue)} apps", ""
     if around is not None:
         focus = catalogue.app(around).name
@@ -76,7 +81,7 @@ def _edges(catalogue: Catalogue, app: App) -> Iterator[Edge]:
     if not app.is_keyed_by_template:
         yield from (Edge(parent, app.name) for parent in app.parent_apps)
     for each in app.partitioning.dependencies if app.partitioning else ():
-        if each.table in catalogue.externals:
+        if table_of(catalogue, each.table).filled_by is None:
             yield Edge(table_id(each.table), app.name)
 
 

@@ -128,5 +128,9 @@ def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist)
 
 def test_tables_are_edges_of_the_graph(partitioned: Typist) -> None:
     graph = partitioned.asks("graph", "grouped")
-    assert [node["id"] for node in graph["nodes"]] == ["staging", "grouped"]
-    assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == [("staging", "grouped")]
+    assert [node["id"] for node in graph["nodes"]] == ["table logs", "table prices", "staging", "grouped"]
+    assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == [
+        ("table logs", "grouped"),
+        ("table prices", "grouped"),
+        ("staging", "grouped"),
+    ]
