@@ -170,24 +170,31 @@ def _report(world: World, ended: list[int]) -> list[Any]:
     return world.ledger.transact(lambda tx: record_days(tx, world.catalogue, ended))
 
 
-def test_a_step_that_runs_while_a_day_changes_is_stale_when_it_succeeds(world: World) -> None:
+def _ready_to_read(world: World) -> None:
+    """Make the days that a step reads. The step itself is left."""
     world.define(SHOPS)
     ask(world, "roll", "2024-04-02", "2024-04-04")
     work_off(world, only="fetch")
     work_off(world, only="clean")
+
+
+def _change_while_it_runs(world: World) -> None:
+    """Run a job of a day again while the step that reads the day runs."""
     claimed = take(world, STEP)
     world.tick(after_s=1)
     _again(world, "20240403_g")
     world.record(claimed)
     world.deliver()
+
+
+def test_a_step_that_runs_while_a_day_changes_is_stale_when_it_succeeds(world: World) -> None:
+    _ready_to_read(world)
+    _change_while_it_runs(world)
     assert stale(world, "roll") == ["2024-04-03", "2024-04-04"]
 
 
 def test_a_step_that_has_not_begun_when_a_day_changes_is_not_stale(world: World) -> None:
-    world.define(SHOPS)
-    ask(world, "roll", "2024-04-02", "2024-04-04")
-    work_off(world, only="fetch")
-    work_off(world, only="clean")
+    _ready_to_read(world)
     world.tick(after_s=1)
     _again(world, "20240403_g")
     assert ready(world) == {STEP}
@@ -197,16 +204,9 @@ def test_a_step_that_has_not_begun_when_a_day_changes_is_not_stale(world: World)
 
 def test_a_success_that_was_not_reported_before_the_job_ran_again_hides_no_change(world: World) -> None:
     """The first success of the day's last job is never reported, because the job runs again before that."""
-    world.define(SHOPS)
-    ask(world, "roll", "2024-04-02", "2024-04-04")
-    work_off(world, only="fetch")
-    work_off(world, only="clean")
+    _ready_to_read(world)
     world.ledger.transact(lambda tx: tx.write("DELETE FROM partition WHERE table_name = 'sales'"))
-    claimed = take(world, STEP)
-    world.tick(after_s=1)
-    _again(world, "20240403_g")
-    world.record(claimed)
-    world.deliver()
+    _change_while_it_runs(world)
     assert stale(world, "roll") == ["2024-04-03", "2024-04-04"]
 
 
