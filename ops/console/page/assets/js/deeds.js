@@ -181,10 +181,7 @@ export function onApp(verb, app) {
     });
 }
 
-/**
- * @param {{table: string | null, partitions: string[], tables: string[], again?: boolean}} about table null: choose it in
- *   the dialog; again: their contents are new
- */
+/** @param {{table: string | null, partitions: string[], tables: string[], again?: boolean}} about no table: ask */
 export function land({ table, partitions, tables, again = false }) {
     const hint = "Separated by spaces, for example 2024-04-01 2024-04-02";
     return act({
@@ -192,7 +189,7 @@ export function land({ table, partitions, tables, again = false }) {
             title: again ? "Land these partitions again?" : "Land partitions?",
             name: table,
             says: again
-                ? ["Their contents are new. Partitions that were made from them become stale.", "This cannot be undone."]
+                ? ["Their contents are new. Partitions made from them become stale.", "This cannot be undone."]
                 : ["Jobs that wait for them start. This cannot be undone."],
             verb: again ? "Land them again" : "Land them",
             grave: true,

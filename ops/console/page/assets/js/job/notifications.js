@@ -32,7 +32,9 @@ export function deliveryRow(each, { is_alone }) {
         ago(each.at),
         each.state === "dead" &&
             mayAct() &&
-            button("Send again…", () => sendAgain({ ids: [each.id], name: `${plain(each.event)}: ${each.app}/${each.key}` })),
+            button("Send again…", () =>
+                sendAgain({ ids: [each.id], name: `${plain(each.event)}: ${each.app}/${each.key}` }),
+            ),
     ];
     return {
         key: `${each.id} ${each.receiver} ${each.submission ?? ""}`,

@@ -28,7 +28,9 @@ function draw({ notifications, next, pending, dead }, query, words) {
             acts: [
                 mayAct() &&
                     dead > 0 &&
-                    button("Send all again…", () => sendAgain({ all: true, name: counted(dead, "delivery", "deliveries") })),
+                    button("Send all again…", () =>
+                        sendAgain({ all: true, name: counted(dead, "delivery", "deliveries") }),
+                    ),
             ],
         }),
         filters(words),

@@ -106,7 +106,8 @@ function ofDay({ row, column }, { unit, size }) {
 
 function legend({ legend: signs, jobs }) {
     return Object.entries(signs).map(([character, words]) => {
-        const key = { "-": "swatch", "=": "swatch is-part is-succeeded", "#": "swatch is-succeeded", "~": "swatch is-stale" }[character];
+        const kinds = { "-": "", "=": "is-part is-succeeded", "#": "is-succeeded", "~": "is-stale" };
+        const key = character in kinds ? `swatch ${kinds[character]}`.trim() : undefined;
         const count = jobs[words];
         return h(
             "span.grid-key",
