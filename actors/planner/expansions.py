@@ -25,6 +25,7 @@ from sluice.ledger.job_graph import dependencies, expansions
 from sluice.ledger.job_graph.expansions import ExpansionRequester, OpenExpansion
 from sluice.ledger.job_graph.readiness import ReadyJob, make_ready
 from sluice.ledger.lifecycle import plans, requests, submissions
+from sluice.ledger.limits import pauses
 from sluice.planner.bubble_up.expansion_walk import AddedNeeds, ExpansionWalk
 from sluice.planner.bubble_up.merge import in_order, merge, put
 
@@ -115,6 +116,7 @@ def _drop(tx: Tx, planned: OpenExpansion, dropped: set[JobName]) -> tuple[list[i
     ids, parents = [each.id for each in left], [planned.id]
     expansions.withdraw(tx, ids, parents=parents)
     cancelled = submissions.cancel_unwanted(tx, [each.id for each in left if each.is_live])
+    pauses.apply_to_unrequested(tx, [id for id in ids if id not in cancelled])
     expansions.detach(tx, ids, parents=parents)
     dependencies.recount(tx, ids)
     return cancelled, make_ready(tx, By.PLANNER, [id for id in ids if id not in cancelled])

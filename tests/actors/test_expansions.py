@@ -141,6 +141,18 @@ def test_a_rerun_replaces_the_added_jobs(parts: World) -> None:
     assert parts.state("join") is DONE
 
 
+def test_a_job_that_is_not_named_any_more_is_paused_with_its_other_submission(parts: World) -> None:
+    parts.submit("split", push="wanted")
+    succeed(parts, "split", expanded(1, 2))
+    other = parts.submit("part", "1_2", push="wanted")
+    parts.pause(other)
+    parts.submit("split", rerun="job", push="wanted")
+    succeed(parts, "split", expanded(1))
+    assert parts.state("part/1_2") is State.WAITING
+    parts.resume(other)
+    assert parts.state("part/1_2") is State.READY
+
+
 def test_a_rerun_runs_the_ended_last_job_again(parts: World) -> None:
     parts.submit("join", push="wanted")
     succeed(parts, "split", expanded(1))
