@@ -99,7 +99,7 @@ SELECT DISTINCT asked.submission, need.parent, {RequestReason.PULLED:d}
 FROM submission_job asked JOIN need ON need.child = asked.job AND need.added
     JOIN job parent ON parent.id = need.parent AND parent.state IN ({sql_list(*sorted(LIVE))})
 WHERE asked.job = ANY(%(jobs)s) AND asked.submission = ANY(%(numbers)s)
-ORDER BY 1, 2 ON CONFLICT (submission, job) DO NOTHING
+ORDER BY 1, 2 ON CONFLICT (submission, job) DO NOTHING RETURNING job
 """
 _DETACH = """
 DELETE FROM need WHERE child = ANY(%(jobs)s) AND added AND parent = ANY(%(parents)s)
@@ -186,10 +186,10 @@ def lock_requesters(tx: Tx, job: int) -> list[ExpansionRequester]:
     return [ExpansionRequester(number, RequestReason(reason)) for number, reason in rows]
 
 
-def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> None:
-    """Have these submissions also request the added jobs that these jobs of theirs need, unless they have ended."""
-    if jobs:
-        tx.write(_REQUEST_ADDED, jobs=jobs, numbers=numbers)
+def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> list[int]:
+    """Have these submissions also request the added jobs that these jobs of theirs need, unless they have ended. Return
+    the jobs with new requests."""
+    return tx.column(_REQUEST_ADDED, jobs=jobs, numbers=numbers) if jobs else []
 
 
 def detach(tx: Tx, jobs: list[int], *, parents: list[int]) -> None:

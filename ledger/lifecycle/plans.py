@@ -91,13 +91,13 @@ class _Entered(Struct, frozen=True):
 def plan(tx: Tx, plan: JobPlan) -> Propagated:
     """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
     entered = _enter(tx, plan)
-    halves, replanned = _connect(tx, entered)
+    also_requested, replanned = _connect(tx, entered)
     rerun_jobs = _rerun(tx, entered)
     _subscribe(tx, entered)
     rejoined = _rejoin(tx, entered)
     touched = sorted({*replanned, *rerun_jobs})
     _lend(tx, entered, touched)
-    resumed = _follow_pauses(tx, entered, [*halves, *rerun_jobs])
+    resumed = _follow_pauses(tx, entered, [*also_requested, *rerun_jobs])
     opened = entered.numbers(filter(insertion.is_open, entered.fresh))
     may_run = {*touched, *rejoined, *opened}.difference(entered.begun)
     ready = [*resumed, *make_ready(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, entered.begun)]
@@ -133,8 +133,11 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
 
 
 def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
-    """Write the needs of the jobs, and the requests for them. Return the halves that stand in for split jobs, and the
-    jobs with gates that were counted again because a parent may have ended before."""
+    """Write the needs of the jobs, and the requests for them.
+
+    Return other jobs with new requests, which are halves of split jobs and added jobs, and the jobs with gates that
+    were counted again because a parent may have ended before.
+    """
     plan, ids, again = entered.plan, entered.ids, entered.requested_again
     dependencies.write(tx, entered.fresh, ids)
     rerun = [job for _, jobs in entered.reruns for job in jobs]
@@ -145,14 +148,13 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     demand.request(
         tx, [(number, ids[name], request_reason) for number, name, request_reason in plan.requests]
     )
-    if entered.adds_jobs:
-        asking = sorted({number for number, _, _ in plan.requests})
-        expansions.request_added(tx, entered.numbers(again), numbers=asking)
+    asking = sorted({number for number, _, _ in plan.requests}) if entered.adds_jobs else []
+    added = expansions.request_added(tx, entered.numbers(again), numbers=asking) if asking else []
     halves = bisection.replace_split(tx, entered.split)
     decided = _decided(entered.fresh, entered.older.keys() | {job.name for job in entered.skipped})
     replanned = entered.numbers([*decided, *changed])
     dependencies.recount(tx, replanned)
-    return halves, replanned
+    return sorted({*halves, *added}), replanned
 
 
 def _rejoin(tx: Tx, entered: _Entered) -> list[int]:
