@@ -1,13 +1,13 @@
 """Apps that book in a transaction of their own, and die at a place that the key of the job names.
 
-Only the first claim of a job dies. ``DURING_COMMIT`` dies while the database is busy with the commit: a trigger there
-takes a second, and a timer kills the process before.
+Only the first claim of a job dies. ``during_the_commit`` dies while the database is busy with the commit: a trigger
+there waits for a lock that this process holds, and the process is killed as soon as the database waits for it.
 """
 
 import os
 import signal
 from collections.abc import Callable
-from threading import Event, Timer
+from threading import Event, Thread
 
 import django
 import psycopg
@@ -21,7 +21,12 @@ from sqlalchemy.pool import NullPool
 from sluice import Flight, Job, Step, app, saga
 
 URL = os.environ["TELLER_URL"]
-DURING_COMMIT_S = 0.3
+#: Key of the advisory lock that the trigger of the table waits for.
+LOCK = int(os.environ["TELLER_LOCK"])
+_AWAITED = """
+SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+WHERE datname = current_database() AND locktype = 'advisory' AND objid = %s AND NOT granted
+"""
 _WORDS = {"job_id": "{place}", "max_losses": 1000}
 _WRITE = "INSERT INTO public.booked VALUES ('{key}', '{part}')"
 
@@ -36,7 +41,7 @@ settings.configure(
             "PASSWORD": _parts.get("password", ""),
             "HOST": _parts.get("host", ""),
             "PORT": _parts.get("port", ""),
-            "OPTIONS": {"options": _parts.get("options", ""), "application_name": "teller"},
+            "OPTIONS": {"options": _parts.get("options", "")},
         }
     }
 )
@@ -50,9 +55,17 @@ def reaches(run: Job | Flight, place: str) -> None:
 
 
 def commits(run: Job | Flight) -> None:
-    """Kill this process a moment after the commit has begun, if the job names that."""
+    """Kill this process once the commit has begun, if the job names that."""
     if run.claim == 1 and run.key == "during_the_commit":
-        Timer(DURING_COMMIT_S, die).start()
+        database = psycopg.connect(URL, autocommit=True)
+        database.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        Thread(target=_die_when_awaited, args=(database,), daemon=True).start()
+
+
+def _die_when_awaited(database: psycopg.Connection) -> None:
+    while database.execute(_AWAITED, (LOCK,)).fetchone() == (0,):
+        pass
+    die()
 
 
 def die() -> None:

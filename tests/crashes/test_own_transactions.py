@@ -36,14 +36,20 @@ PLACES = (
 )
 #: Places of which the effects exist when the process dies.
 COMMITTED = ("during_the_commit", "after_the_commit", "before_the_return", "run_ended")
-_TABLES = """
+#: Key of the advisory lock that the commit of a job ``during_the_commit`` waits for.
+_LOCK = 7_301
+_TABLES = f"""
 DROP TABLE IF EXISTS public.booked;
 CREATE TABLE public.booked (job text, part text);
 CREATE OR REPLACE FUNCTION public.rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF NEW.job LIKE '%during_the_commit' THEN PERFORM pg_sleep(1); END IF; RETURN NULL;
+    IF NEW.job LIKE '%during_the_commit' THEN PERFORM pg_advisory_xact_lock_shared({_LOCK}); END IF; RETURN NULL;
 END $$;
 CREATE CONSTRAINT TRIGGER rests AFTER INSERT ON public.booked DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW.part = 'second') EXECUTE FUNCTION public.rest();
+"""
+_IN_TRANSACTION = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()
 """
 _BOOKED = "SELECT part FROM public.booked WHERE job = %s"
 _STATES = "SELECT app || '/' || key, state, claim FROM job WHERE state <> 'succeeded'"
@@ -80,10 +86,7 @@ def test_a_job_takes_effect_once_wherever_its_worker_is_killed(
 
 def _parts_when_ended(database: psycopg.Connection, job: str) -> list[str]:
     """Return the effects of a job whose process is dead, once its last transaction has ended."""
-    ends = (
-        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'teller' AND backend_xid IS NOT NULL"
-    )
-    wait_until(lambda: database.execute(ends).fetchone() == (0,), within_s=10)
+    wait_until(lambda: database.execute(_IN_TRANSACTION).fetchone() == (0,), within_s=10)
     return [part for (part,) in database.execute(_BOOKED, (job,))]
 
 
@@ -102,6 +105,7 @@ def _bank(app: str, url: str, folder: Path) -> Iterator[tuple[Ledger, Victims, p
             "SLUICE_HOME": str(folder / "home"),
             "SLUICE_LEASE": "3s",
             "SLUICE_TICK": "200ms",
-            "TELLER_URL": f"{url}&application_name=teller",
+            "TELLER_URL": url,
+            "TELLER_LOCK": str(_LOCK),
         }
         yield ledger, Victims(folder / "log", environment), database
