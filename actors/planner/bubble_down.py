@@ -16,7 +16,7 @@ from sluice.jobs.states import LIVE
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import demand, dependencies, known_jobs
 from sluice.ledger.lifecycle import plans, submissions
-from sluice.planner.bubble_up.merge import Push, follow, merge_pushes
+from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
 
 _LOG = logging.getLogger("sluice.planner")
@@ -47,6 +47,7 @@ def _pushes(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[Push]:
     return [
         Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {})
         for child in _children(catalogue, pusher)
+        if may_be_pushed(catalogue, child)
     ]
 
 

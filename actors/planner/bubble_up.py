@@ -1,27 +1,24 @@
 """Walks up to missing parents, for several submissions together: one query per step for all, and each may fail
 alone."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 
+from sluice.actors.planner import table_plans
 from sluice.actors.planner.notify_rules import rules_of, store_rules
+from sluice.actors.planner.walks import Refuse, arrive, attempt
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob
+from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle import plans, requests, submissions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
-
-W = TypeVar("W", bound=Walk)
-
-#: Called with the number of a submission that cannot be carried out, and the reason.
-Refuse = Callable[[int, str], None]
+from sluice.planner.keyspaces.partitions.refill import tables_of
 
 
 def plan_together(
@@ -31,7 +28,7 @@ def plan_together(
     now."""
     wanted = [*wanted]
     now = _now(tx, catalogue, (submission for _, submission in wanted))
-    arrived = arrive(tx, _begun(catalogue, wanted, now, refuse), now, refuse)
+    arrived = arrive(tx, catalogue, _begun(catalogue, wanted, now, refuse), now, refuse)
     numbers = [walk.number for walk in arrived]
     submissions.activate(tx, numbers)
     store_rules(tx, catalogue, ((walk.number, walk.submission) for walk in arrived))
@@ -52,12 +49,37 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
         askers = requests.requesters(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
         walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
-        told = plans.plan(tx, merge(catalogue, arrive(tx, walks, now, _stay)))
+        told = _replan(tx, catalogue, arrive(tx, catalogue, walks, now, _stay))
         ready = ready + told.ready
         upstream_failed |= told.upstream_failed
     add_to_outbox(tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)])
     submissions.settle_blocked_by(tx, list(upstream_failed))
     return ready
+
+
+def _replan(tx: Tx, catalogue: Catalogue, walks: list[Walk]) -> Propagated:
+    """Plan these walks of submissions that were planned before."""
+    told = plans.plan(
+        tx,
+        merge(catalogue, [walk for walk in walks if not catalogue.may_need_tables(walk.submission.app)]),
+    )
+    for walk in walks:
+        if catalogue.may_need_tables(walk.submission.app):
+            told = table_plans.together(told, _replan_with_tables(tx, catalogue, walk))
+    return told
+
+
+def _replan_with_tables(tx: Tx, catalogue: Catalogue, walk: Walk) -> Propagated:
+    """Plan a walk and the partitions that its jobs need. The tables are locked after jobs, other than in plans of new
+    submissions, so one of two transactions may have to be repeated."""
+    partitions.lock_tables(tx, tables_of(catalogue, walk.submission))
+    asked = table_plans.Asked(walk.number, walk.submission)
+    try:
+        plan = table_plans.complete(tx, catalogue, asked, merge(catalogue, [walk]))
+    except BadRequest as error:
+        _stay(walk.number, error.reason)
+        return Propagated([], [], {})
+    return table_plans.enter(tx, catalogue, plan, table_plans.nothing).told
 
 
 def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime | None:
@@ -72,7 +94,7 @@ def _begun(
     return [
         walk
         for number, submission in wanted
-        if (walk := _attempt(partial(_walk, catalogue, number, submission, now), number, refuse))
+        if (walk := attempt(partial(_walk, catalogue, number, submission, now), number, refuse))
     ]
 
 
@@ -80,32 +102,6 @@ def _walk(catalogue: Catalogue, number: int, submission: Submission, now: dateti
     """Begin a walk. BadRequest also if the submission may not have its rules of notification."""
     rules_of(catalogue, submission)
     return Walk(catalogue, number, submission, now)
-
-
-def arrive(tx: Tx, walks: list[W], now: datetime | None, refuse: Refuse) -> list[W]:
-    """Return the walks that reach their end."""
-    look = known_jobs.find_with_ages if now else known_jobs.find
-    walking, arrived = walks, [walk for walk in walks if walk.arrived]
-    while walking := [walk for walk in walking if not walk.arrived]:
-        known = look(tx, sorted({name for walk in walking for name in walk.asks()}))
-        walking = [walk for walk in walking if _attempt(partial(walk.step, known), walk.number, refuse)]
-        arrived += [walk for walk in walking if walk.arrived]
-    return arrived
-
-
-def _attempt(step: Callable[[], W], number: int, refuse: Refuse) -> W | None:
-    """Take one step, or refuse its submission with the reason.
-
-    Every exception is caught, because filters and two-way functions are users' code, and a batch must not fail because
-    of one row.
-    """
-    try:
-        return step()
-    except BadRequest as error:
-        refuse(number, error.reason)
-    except Exception as error:
-        refuse(number, f"{type(error).__name__}: {error}")
-    return None
 
 
 def _stay(number: int, reason: str) -> None:

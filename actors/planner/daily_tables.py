@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from sluice.actors.planner.landed_partitions import end_awaited
+from sluice.actors.planner.walks import outdated_jobs
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import TableOf, table_of
@@ -21,7 +22,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces import daily_tables, partitions
 from sluice.ledger.keyspaces.daily_tables import CURRENT, CompleteDay
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs, day_of
-from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.partition_keys import filling_of
 from sluice.planner.keyspaces.partitions.partition_relation import children
 from sluice.planner.keyspaces.partitions.refill import downstream, touched
 from sluice.planner.keyspaces.partitions.table_demand import ALL
@@ -44,7 +45,11 @@ def record_days(tx: Tx, catalogue: Catalogue, ended: Sequence[int]) -> list[Mess
         for day in changed:
             _mark_stale(tx, catalogue, table, day)
         if changed:
-            daily_tables.record(tx, table.name, table.version, changed)
+            stale = _stale_days(tx, catalogue, changed, days)
+            daily_tables.record(tx, table.name, table.version, changed, [span.first for span in stale])
+            if stale:
+                look = partitions.LedgerTables(tx).existing
+                _mark_readers(tx, catalogue, table, touched(catalogue, table.name, stale, look))
             messages += end_awaited(tx, table, [each.day for each in changed])
     return messages
 
@@ -75,7 +80,7 @@ def _day(app: App, jobs: DailyJobs, name: JobName) -> list[int]:
 
 def _readers(catalogue: Catalogue, table: TableOf) -> list[TableOf]:
     """Return the tables that are made from this one, each after its inputs."""
-    return [table_of(catalogue, partitioning_of(app).table) for app in downstream(catalogue, table.name)]
+    return [table_of(catalogue, filling_of(app).table) for app in downstream(catalogue, table.name)]
 
 
 def _mark_stale(tx: Tx, catalogue: Catalogue, table: TableOf, day: CompleteDay) -> None:
@@ -84,9 +89,25 @@ def _mark_stale(tx: Tx, catalogue: Catalogue, table: TableOf, day: CompleteDay) 
         return
     look = partial(daily_tables.existing, tx, since=day.since)
     spans = touched(catalogue, table.name, [made], look, waiting=(CURRENT.id,))
+    _mark_readers(tx, catalogue, table, spans)
+
+
+def _mark_readers(tx: Tx, catalogue: Catalogue, table: TableOf, spans: Mapping[str, Sequence[Span]]) -> None:
     for each in _readers(catalogue, table):
         if each.name in spans:
             partitions.mark_stale(tx, each.name, each.version, spans[each.name])
+
+
+def _stale_days(
+    tx: Tx,
+    catalogue: Catalogue,
+    changed: Sequence[CompleteDay],
+    jobs: Mapping[int, Sequence[JobName]],
+) -> list[Span]:
+    """Return the days with a job that began before a partition that it reads changed."""
+    days = {name: each.day for each in changed for name in jobs[each.day]}
+    found = {days[name] for name in outdated_jobs(tx, catalogue, [*days])}
+    return [Span(day, day) for day in sorted(found)]
 
 
 def _has_outdated_reader(tx: Tx, catalogue: Catalogue, table: TableOf, day: CompleteDay) -> bool:
@@ -94,10 +115,10 @@ def _has_outdated_reader(tx: Tx, catalogue: Catalogue, table: TableOf, day: Comp
     no need to read whole tables."""
     found = False
     for each in children(catalogue, table, Span(day.day, day.day)):
-        if each.app is None or each.span is None:
+        if each.span is None:
             continue
         span = each.span if not each.endless else Span(each.span.first, ALL.last)
-        daily_tables.hold_makers(tx, each.table, each.app.version, span)
-        ranges = daily_tables.existing(tx, each.table, each.app.version, span, since=day.since)
+        daily_tables.hold_makers(tx, each.table, each.version, span)
+        ranges = daily_tables.existing(tx, each.table, each.version, span, since=day.since)
         found = found or any(range_.by is None for range_ in ranges)
     return found

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from sluice.actors.dispatch import announce, tell
-from sluice.actors.planner.bubble_up import arrive, follow_turns
+from sluice.actors.planner.bubble_up import follow_turns
+from sluice.actors.planner.walks import arrive
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -86,7 +87,7 @@ def _walks(
                 )
             except BadRequest as error:
                 refuse(each.number, error.reason)
-    arrived = arrive(tx, walks, now, refuse)
+    arrived = arrive(tx, catalogue, walks, now, refuse)
     return None if failed else arrived
 
 

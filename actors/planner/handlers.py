@@ -12,13 +12,14 @@ from sluice.actors.executor.transactions import Capacity, claim_planned
 from sluice.actors.planner import expansions
 from sluice.actors.planner.admission import RESERVED, admit
 from sluice.actors.planner.bubble_down import may_push, push_children
-from sluice.actors.planner.bubble_up import Refuse, follow_turns, plan_together
+from sluice.actors.planner.bubble_up import follow_turns, plan_together
 from sluice.actors.planner.chunk_plans import SELECT_S, plan_by_chunk, selects_work_ids
 from sluice.actors.planner.compensation_plans import plan_compensation
 from sluice.actors.planner.daily_tables import record_days
-from sluice.actors.planner.partition_plans import plan_by_partition
+from sluice.actors.planner.partition_plans import needs_tables, plan_with_tables
 from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
 from sluice.actors.planner.retries import plan_retry, plan_selected
+from sluice.actors.planner.walks import Refuse
 from sluice.broker.messages import Cancel, Ended, Executed, Message, Plan, Submit, SubmitMany
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadMessage
@@ -294,15 +295,15 @@ def _planned_apart_by(
         return plan_compensation
     if _is_by_chunk(catalogue, submission):
         return plan_by_chunk
-    return plan_by_partition if is_by_partition(catalogue, submission) else None
+    return plan_with_tables if needs_tables(catalogue, submission) else None
 
 
 def _is_retried(
     catalogue: Catalogue, received: submissions.ReceivedSubmission, submission: Submission
 ) -> bool:
-    """Return whether its jobs are run again. A submission about partitions is planned as at first: existing partitions
-    are left alone."""
-    return received.again and not is_by_partition(catalogue, submission)
+    """Return whether its jobs are run again. A submission that needs partitions is planned as at first: existing
+    partitions are left alone."""
+    return received.again and not needs_tables(catalogue, submission)
 
 
 def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
@@ -311,9 +312,7 @@ def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
 
 def _is_small(catalogue: Catalogue, submission: Submission) -> bool:
     return not (
-        _names_many(submission)
-        or _is_by_chunk(catalogue, submission)
-        or is_by_partition(catalogue, submission)
+        _names_many(submission) or _is_by_chunk(catalogue, submission) or needs_tables(catalogue, submission)
     )
 
 

@@ -6,7 +6,7 @@ stale when it succeeds. A job that has not begun will read the new contents. Its
 reads a partition that is or will be stale.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -20,7 +20,8 @@ from sluice.jobs.keys.partitions import read_landing_key, read_span, span_text
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partitions
-from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
+from sluice.planner.keyspaces.partitions.partition_keys import filling_of
 from sluice.planner.keyspaces.partitions.ranges import in_both, united
 from sluice.planner.keyspaces.partitions.refill import downstream, touched
 from sluice.planner.keyspaces.partitions.table_demand import ALL
@@ -79,17 +80,32 @@ def stale_partitions(
         changed = [Span(each, each) for each in _read(table, calendar, texts)] or [ALL]
         among = touched(catalogue, table, changed, known.existing)
     found = []
-    for each in tables_of(catalogue):
-        if each.app is None:
+    for each in sorted(tables_of(catalogue), key=lambda table: _rank(catalogue, table)):
+        maker = each.app or each.daily_maker
+        if maker is None:
             continue
         stale = united(part.span for part in known.existing(each.name, each.version, ALL) if part.is_outdated)
         spans = stale if among is None else in_both(stale, among.get(each.name, ()))
-        if (first := partitioning_of(each.app).first) is not None:
+        if (first := filling_of(maker).first) is not None:
             spans = in_both(spans, [Span(first, ALL.last)])
         if spans:
-            keys = tuple(span_text(each.calendar, span) for span in spans)
-            found.append(Submission(app=each.app.name, keys=keys))
+            found.append(Submission(app=maker.name, keys=tuple(_keys(catalogue, each, spans))))
     return found
+
+
+def _rank(catalogue: Catalogue, table: TableOf) -> tuple[int, str]:
+    return (catalogue.rank(table.filled_by), table.filled_by) if table.filled_by else (-1, table.name)
+
+
+def _keys(catalogue: Catalogue, table: TableOf, spans: Iterable[Span]) -> Iterator[str]:
+    """Yield keys that request these partitions: of the spans, or of the jobs that make the days."""
+    daily_jobs = DailyJobs(catalogue, table.daily_maker) if table.daily_maker else None
+    for span in spans:
+        if daily_jobs is None:
+            yield span_text(table.calendar, span)
+            continue
+        for day in range(span.first, span.last + 1):
+            yield from (name.key for name in daily_jobs.of_day(day))
 
 
 def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
@@ -126,7 +142,7 @@ def end_awaited(tx: Tx, table: TableOf, found: Sequence[int]) -> list[Message]:
 def _land_again(tx: Tx, catalogue: Catalogue, table: TableOf, found: list[int]) -> tuple[int, dict[str, int]]:
     """Land the existing partitions again, and mark the partitions that are made from them as stale. Return the number
     of existing partitions, and by table the number of stale ones."""
-    places = [(partitioning_of(app).table, app.version) for app in downstream(catalogue, table.name)]
+    places = [(filling_of(app).table, app.table_version) for app in downstream(catalogue, table.name)]
     partitions.lock_tables(tx, [table.name, *(name for name, _ in places)])
     known = partitions.LedgerTables(tx)
     # Lock the jobs before any partition is written, in the order of a worker that records their success.

@@ -16,7 +16,7 @@ are held. So a job that has succeeded or runs again already stays as it is, and 
 A crash leaves a submission in state ``received``, and the groomer has it planned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -26,7 +26,7 @@ from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import RequestReason
+from sluice.jobs.model.plan import JobPlan, RequestReason
 from sluice.jobs.model.submission import COMPENSATION, Submission, SubmissionState
 from sluice.jobs.states import UNSUCCESSFUL
 from sluice.ledger.database.connection import Ledger, Tx
@@ -102,8 +102,16 @@ def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[Job
     return announce(tx, ready)
 
 
-def run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
-    """Run the unsuccessful jobs again, and return the jobs that may start.
+def run_again(
+    tx: Tx,
+    catalogue: Catalogue,
+    number: int,
+    *,
+    among: Callable[[JobName], bool] | None = None,
+    complete: Callable[[JobPlan], JobPlan] = lambda plan: plan,
+) -> list[ReadyJob]:
+    """Run the unsuccessful jobs ``among`` those of the submission again, and return the jobs that may start.
+    ``complete`` adds the needs that the definitions do not determine.
 
     A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and
     the unsuccessful ones read once more: either the cancellation waits, and finds this submission active, or its effect
@@ -111,13 +119,13 @@ def run_again(tx: Tx, catalogue: Catalogue, number: int) -> list[ReadyJob]:
     """
     ready: list[ReadyJob] = []
     tried: set[JobName] = set()
-    names = demand.unsuccessful(tx, number)
+    names = [*filter(among, demand.unsuccessful(tx, number))]
     while True:
         tried.update(names)
         if names:
-            ready += _plan_again(tx, catalogue, number, names)
+            ready += _plan_again(tx, catalogue, number, names, complete=complete)
         ready += pauses.apply(tx, demand.live(tx, number))
-        names = demand.unsuccessful(tx, number)
+        names = [*filter(among, demand.unsuccessful(tx, number))]
         if tried.issuperset(names):
             return ready
 
@@ -128,13 +136,16 @@ def _plan_again(
     number: int,
     names: Sequence[JobName],
     left_out: Mapping[JobName, str] = MappingProxyType({}),
+    *,
+    complete: Callable[[JobPlan], JobPlan] = lambda plan: plan,
 ) -> list[ReadyJob]:
     """Run these jobs again, and return the jobs that may start. The submission's reason names the jobs that cannot run,
     and the jobs that the caller has ``left_out``."""
     again = plan_again(catalogue, number, names)
-    known = known_jobs.find(tx, [job.name for job in again.plan.jobs])
+    plan = complete(again.plan)
+    known = known_jobs.find(tx, [job.name for job in plan.jobs])
     reruns.hold(tx, [job.id for job in known.values()])
-    ready = follow_turns(tx, catalogue, plans.plan(tx, again.plan)) if names else []
+    ready = follow_turns(tx, catalogue, plans.plan(tx, plan)) if names else []
     if left := {**left_out, **again.left_out}:
         submissions.record_unchanged(tx, number, _listed(left))
     return ready

@@ -46,7 +46,7 @@ class Catalogue(Mapping[str, App]):
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
         self._ranks = _ranks(self._apps)
         self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
-        self._readers = _readers(self._filled.values())
+        self._readers = _readers(self._apps.values())
         self._daily = {app.table_of_days: app for app in self._apps.values() if app.table_of_days}
         self.externals: Mapping[str, Calendar] = {
             table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
@@ -54,6 +54,8 @@ class Catalogue(Mapping[str, App]):
         groups = tuple(chain.from_iterable(alternatives.values()))
         self._served = _links_by_parent(self._apps, groups)
         self._bridged = _bridges_by_parent(self._apps, groups)
+        self._reading = self.below(app.name for app in self._apps.values() if app.reads_tables)
+        self._levels = _levels(self._apps, self._ranks)
         self._minding = self.below(name for name in alternatives if _has_lag(alternatives[name]))
 
     def revised(self, apps: Iterable[App]) -> "Catalogue":
@@ -156,6 +158,20 @@ class Catalogue(Mapping[str, App]):
         """Return whether a two-way function takes part in determining the needs of this app's jobs."""
         return any(alternative.bridges for alternative in self._alternatives[name])
 
+    @property
+    def has_table_readers(self) -> bool:
+        """True if jobs with keys read tables."""
+        return bool(self._reading)
+
+    def may_need_tables(self, name: str) -> bool:
+        """Return whether this app's jobs have keys, and a plan for them may need partitions."""
+        return name in self._reading and self._apps[name].partitioning is None
+
+    def level(self, name: str) -> int:
+        """Return the place of an app in a plan with jobs with keys and steps. Steps have odd levels, jobs with keys
+        have even ones. No job needs a job of a higher level. On its own level, it needs only jobs of its own kind."""
+        return self._levels[name]
+
     def minds_age(self, name: str) -> bool:
         """Return whether an ancestor of this app's jobs may have succeeded too long ago (``max_lag``)."""
         return name in self._minding
@@ -183,7 +199,7 @@ def _readers(apps: Iterable[App]) -> dict[str, list[tuple[App, TableDependency]]
     """Return the apps that read each table, and which part of it."""
     readers: dict[str, list[tuple[App, TableDependency]]] = {}
     for app in apps:
-        for dependency in app.partitioning.dependencies if app.partitioning else ():
+        for dependency in app.filling.dependencies if app.filling else ():
             readers.setdefault(dependency.table, []).append((app, dependency))
     return readers
 
@@ -218,6 +234,21 @@ def _bridges_by_parent(
 
 def _has_lag(alternatives: Iterable[Alternative]) -> bool:
     return any(way.lag_s_max is not None for each in alternatives for way in each.ways)
+
+
+def _levels(apps: Mapping[str, App], ranks: Mapping[str, int]) -> dict[str, int]:
+    levels: dict[str, int] = {}
+    for name in sorted(apps, key=ranks.__getitem__):
+        app = apps[name]
+        by_step = app.partitioning is not None
+        least = 1 if by_step else 2 if app.reads_tables else 0
+        above = (
+            levels[parent] + (by_step != (apps[parent].partitioning is not None))
+            for parent in app.parent_apps
+            if parent in levels
+        )
+        levels[name] = max([least, *above])
+    return levels
 
 
 def _ranks(apps: Mapping[str, App]) -> dict[str, int]:

@@ -77,8 +77,8 @@ class App(Struct, frozen=True, kw_only=True):
 
     Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
     is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, their templates accept any
-    key, and their groups are empty. If an app that is keyed by template has a ``table_of_days``, all of its jobs of one
-    day together make the partition of this day.
+    key, and their groups are empty. If an app that is keyed by template has ``daily``, all of its jobs of one day
+    together make the partition of this day.
 
     ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
     ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
@@ -110,7 +110,7 @@ class App(Struct, frozen=True, kw_only=True):
     saga: Saga | None = None
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
-    table_of_days: str | None = None
+    daily: Partitioning | None = None
     unbounded: bool = False
     compensate: str | None = None
     breaker: Breaker | None = None
@@ -127,9 +127,29 @@ class App(Struct, frozen=True, kw_only=True):
         return self.chunking is None and self.partitioning is None
 
     @property
+    def filling(self) -> Partitioning | None:
+        """Table that the app's jobs fill, and the tables that they read, if any."""
+        return self.partitioning or self.daily
+
+    @property
     def table(self) -> str | None:
         """Table that the app's jobs fill, if any."""
-        return self.partitioning.table if self.partitioning else self.table_of_days
+        return self.filling.table if self.filling else None
+
+    @property
+    def table_of_days(self) -> str | None:
+        """Table of which the app's jobs make the days, each with a key of its own, if any."""
+        return self.daily.table if self.daily else None
+
+    @property
+    def table_version(self) -> str:
+        """Version under which the ledger has the partitions of the app's table."""
+        return self.daily.calendar.unit if self.daily else self.version
+
+    @property
+    def reads_tables(self) -> bool:
+        """True if its jobs have keys, and need partitions of tables."""
+        return self.daily is not None and bool(self.daily.dependencies)
 
     @property
     def parent_apps(self) -> Iterator[str]:
@@ -147,7 +167,7 @@ class App(Struct, frozen=True, kw_only=True):
     @property
     def _dependencies(self) -> Iterator[str]:
         yield from (each.app for each in (self.chunking.dependencies if self.chunking else ()))
-        tables = self.partitioning.dependencies if self.partitioning else ()
+        tables = self.filling.dependencies if self.filling else ()
         yield from (name for each in tables if (name := each.producer or each.daily_maker))
 
     def read_key(self, key: str) -> dict[str, Value]:

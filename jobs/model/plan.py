@@ -134,7 +134,7 @@ class KnownJob(Struct, frozen=True, gc=False):
     The other fields are read only if inputs may be too old (``max_lag``). ``since`` is the time of its last change of
     state, ``claim`` the claim of its last run. ``lacks`` are the stale parents of a waiting job: their success under
     this claim was too old when the job was planned, and they have not run since. ``added`` are its needs that do not
-    come from its definition.
+    come from its definition. ``is_outdated``: it has succeeded, and a partition that it reads has changed since then.
     """
 
     id: int
@@ -145,6 +145,7 @@ class KnownJob(Struct, frozen=True, gc=False):
     claim: int = 0
     lacks: Sequence[tuple[JobName, int]] = ()
     added: tuple[Need, ...] = ()
+    is_outdated: bool = False
 
     @property
     def name(self) -> JobName:

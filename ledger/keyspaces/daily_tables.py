@@ -9,6 +9,9 @@ Other transactions may change a day at the same time: jobs of it end, or run aga
 commit, and a report takes the table's lock before it reads. So the last report finds all jobs as they ended.
 
 A crash leaves the report in the propagation outbox, and it is repeated.
+
+Jobs with keys may also read tables. No row marks such a job as stale: it is outdated if a partition that it reads has
+changed since it began (``outdated``). If its day is complete, the day's row is marked as stale, too.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -40,11 +43,13 @@ SELECT partition.partition, partition.contents FROM partition
 WHERE {OF_TABLE} AND partition.partition = ANY(%(days)s::int[]) AND partition.done_at IS NOT NULL
 """
 _RECORD = f"""
-INSERT INTO partition (table_name, version, partition, done_at, contents)
-SELECT %(table)s, %(version)s, day, {NOW}, contents
+INSERT INTO partition (table_name, version, partition, done_at, contents, stale_since)
+SELECT %(table)s, %(version)s, day, {NOW}, contents, CASE WHEN day = ANY(%(stale)s::int[]) THEN {NOW} END
 FROM unnest(%(day)s::int[], %(contents)s::bigint[]) AS given (day, contents) ORDER BY day
 ON CONFLICT (table_name, version, partition)
-DO UPDATE SET done_at = excluded.done_at, contents = excluded.contents, stale_since = NULL
+DO UPDATE SET done_at = excluded.done_at, contents = excluded.contents,
+    stale_since = CASE WHEN excluded.stale_since IS NOT NULL
+                       THEN coalesce(partition.stale_since, excluded.stale_since) END
 """
 #: SQL that is true for a partition that was made from inputs as they were at a time, or later. A job that has not begun
 #: will read them. External work and a saga continue after their worker is lost.
@@ -78,12 +83,46 @@ ORDER BY job.id FOR SHARE
 CURRENT = KnownJob(0, "", "", State.SUCCEEDED)
 
 
+# The rows of a table of days name no job, so a day that is marked as stale is compared with each of its jobs.
+_OUTDATED = f"""
+SELECT DISTINCT job.app, job.key, job.claim
+FROM unnest(%(app)s::text[], %(key)s::text[], %(table)s::text[], %(version)s::text[], %(first)s::int[],
+            %(last)s::int[], %(own)s::bool[]) AS reading (app, key, table_name, version, first, last, own)
+    JOIN job ON job.app = reading.app AND job.key = reading.key AND job.state = '{State.SUCCEEDED}'
+    JOIN round ON round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)
+    JOIN partition ON partition.table_name = reading.table_name AND partition.version = reading.version
+        AND partition.partition BETWEEN reading.first AND reading.last
+WHERE CASE WHEN reading.own THEN partition.stale_since > round.running_at
+           ELSE partition.stale_since IS NOT NULL OR coalesce(partition.done_at > round.running_at, true) END
+"""
+
+
+class Reading(NamedTuple):
+    """Partitions that a job with a key reads. ``own``: they are the day that the job itself takes part in."""
+
+    job: JobName
+    table: str
+    version: str
+    span: Span
+    own: bool = False
+
+
 class CompleteDay(NamedTuple):
     """A day of which all jobs have succeeded. ``since`` is the time of the last success."""
 
     day: int
     since: datetime
     contents: int
+
+
+def outdated(tx: Tx, readings: Iterable[Reading]) -> dict[JobName, int]:
+    """Return the jobs among these that have succeeded, and of which a partition has changed since they began. Each
+    comes with the claim of its success. A job's own day has changed if it was marked as stale."""
+    rows = [(*each.job, each.table, each.version, *each.span, each.own) for each in readings]
+    if not rows:
+        return {}
+    columns = arrays(rows, "app", "key", "table", "version", "first", "last", "own")
+    return {JobName(app, key): claim for app, key, claim in tx.rows(_OUTDATED, **columns)}
 
 
 def succeeded(tx: Tx, jobs: Collection[int], apps: Iterable[str]) -> list[JobName]:
@@ -102,10 +141,13 @@ def changed(tx: Tx, table: str, version: str, days: Mapping[int, Sequence[JobNam
     return [each for each in complete if recorded.get(each.day) != each.contents]
 
 
-def record(tx: Tx, table: str, version: str, days: Sequence[CompleteDay]) -> None:
-    """Record that these days exist with these contents."""
+def record(
+    tx: Tx, table: str, version: str, days: Sequence[CompleteDay], stale: Collection[int] = ()
+) -> None:
+    """Record that these days exist with these contents. The ``stale`` ones were made from other inputs than there are
+    now."""
     columns = arrays([(each.day, each.contents) for each in days], "day", "contents")
-    tx.write(_RECORD, table=table, version=version, **columns)
+    tx.write(_RECORD, table=table, version=version, stale=[*stale], **columns)
 
 
 def hold_makers(tx: Tx, table: str, version: str, within: Span) -> None:

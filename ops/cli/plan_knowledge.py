@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 
 from sluice.actors.branches import branch_of
+from sluice.actors.planner.walks import with_outdated
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import Selected
 from sluice.jobs.model.names import JobName
@@ -17,9 +17,9 @@ from sluice.ledger.stats import runtimes
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
-from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from sluice.planner.preview.preview import Preview, preview, preview_inputs
+from sluice.planner.preview.preview import Preview, preview
 from sluice.planner.preview.pushes import with_pushed
+from sluice.planner.preview.table_preview import TablePreview, preview_tables
 
 
 def known_preview(
@@ -62,20 +62,21 @@ def known_branch(context: CommandContext, branch: str) -> Catalogue:
     return Installation(context).ask(lambda tx: branch_of(tx, branch))
 
 
-def known_partitions(
+def known_tables(
     context: CommandContext, catalogue: Catalogue, submission: Submission, now: datetime | None
-) -> tuple[Layout, Preview | None, Mapping[str, float], datetime]:
-    """Return the plan of a submission about partitions by these definitions, the jobs with keys that it needs, the
-    known seconds per job of each app, and the time of the plan.
+) -> tuple[TablePreview, Mapping[str, float], datetime]:
+    """Return the plan of a submission that needs partitions by these definitions, the known seconds per job of each
+    app, and the time of the plan.
     """
 
-    def look(tx: Tx) -> tuple[Layout, Preview | None, Mapping[str, float], datetime]:
-        layout = Layout(catalogue, submission, partitions.LedgerTables(tx))
+    def look(tx: Tx) -> tuple[TablePreview, Mapping[str, float], datetime]:
+        def find(names: list[JobName]) -> Mapping[JobName, KnownJob]:
+            return with_outdated(tx, catalogue, known_jobs.find_with_ages(tx, names))
+
         at = now or tx.current_time()
-        find = partial(known_jobs.find_with_ages, tx)
-        inputs = preview_inputs(catalogue, submission, find, at, layout.inputs)
-        apps = {supply.app.name for supply in layout.supplies if supply.app}
-        apps.update(job.name.app for job in (inputs.jobs if inputs else ()))
-        return layout, inputs, runtimes.known_s(tx, sorted(apps)), at
+        found = preview_tables(catalogue, submission, partitions.LedgerTables(tx), find, at)
+        apps = {supply.app.name for supply in found.layout.supplies if supply.app}
+        apps.update(job.name.app for job in (found.keyed.jobs if found.keyed else ()))
+        return found, runtimes.known_s(tx, sorted(apps)), at
 
     return Installation(context).ask(look)

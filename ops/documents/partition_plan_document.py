@@ -18,25 +18,30 @@ from sluice.planner.keyspaces.partitions.ranges import united
 from sluice.planner.keyspaces.partitions.table_demand import Supply
 from sluice.planner.preview.forecast import Outlook
 from sluice.planner.preview.preview import Preview
+from sluice.planner.preview.table_preview import TablePreview
 
 D = TypeVar("D", PlannedDocument, PlanEntry)
 
 
 def as_partition_document(
-    layout: Layout, inputs: Preview | None, paces_s: Mapping[str, float], *, now: datetime
+    found: TablePreview, paces_s: Mapping[str, float], *, now: datetime
 ) -> PlanDocument:
     """Return the jobs that would run, the jobs under way that they share, the external partitions that have to land,
-    and the existing partitions. Adjacent external or existing partitions are joined into one span. ``inputs`` are the
-    jobs with keys that make missing partitions.
+    and the existing partitions. Adjacent external or existing partitions are joined into one span.
     """
+    layout, keyed = found.layout, found.keyed
     known = {job.name: job for supply in layout.supplies for job in supply.joined}
-    jobs = tuple(job for supply in layout.supplies for job in _jobs(layout, supply))
-    if inputs:
-        known, jobs = {**inputs.known, **known}, (*inputs.jobs, *jobs)
+    steps = {job.name: job for supply in layout.supplies for job in _jobs(layout, supply)}
+    if keyed:
+        known = {**keyed.known, **known}
+    ordered = found.in_order([*steps.values(), *(keyed.jobs if keyed else ())])
     outlook = Outlook(
-        jobs, {name: job.state for name, job in known.items()}, again=inputs.outlook.again if inputs else ()
+        ordered, {name: job.state for name, job in known.items()}, again=keyed.outlook.again if keyed else ()
     )
-    document = as_document(Preview(jobs=jobs, known=known, outlook=outlook), paces_s, now=now)
+    whole = Preview(jobs=ordered, known=known, outlook=outlook)
+    if keyed:
+        whole = replace(whole, stale=keyed.stale, pushed=keyed.pushed, held=keyed.held)
+    document = as_document(whole, paces_s, now=now)
     return replace(
         document,
         jobs=[_spanned(job) for job in document.jobs],

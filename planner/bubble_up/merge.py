@@ -45,6 +45,12 @@ class Push(Struct, frozen=True, eq=False):
     overrides: Mapping[str, JSON]
 
 
+def may_be_pushed(catalogue: Catalogue, child: JobName) -> bool:
+    """Return whether the end of a parent has the child planned. Jobs that read tables are planned only for submissions,
+    because their plan may need any number of partitions."""
+    return child.app not in catalogue or not catalogue[child.app].reads_tables
+
+
 def follow(catalogue: Catalogue, push: Push) -> tuple[PlannedJob, ...]:
     """Return the child as it would be planned, and its parents. The parents are named but not requested, because
     pushing only goes downstream.

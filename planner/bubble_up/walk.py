@@ -5,7 +5,8 @@ A ``Walk`` (bubble up) serves all keyspaces. It is a dialogue. ``asks`` returns 
 step.
 
 If a job is going to run, a parent that succeeded longer ago than ``max_lag`` allows counts as missing. That parent runs
-again, and the walk continues upstream from it.
+again, and the walk continues upstream from it. In the same way, a job runs again if a partition that it reads has
+changed since it succeeded.
 
 ``require_fit`` checks whether a submission's policy fits the requested app. ``terms_of`` returns the resulting terms
 for each app.
@@ -132,6 +133,7 @@ class Walk:
         self._choices: list[tuple[JobName, tuple[Gate, ...]]] = []
         self._added: dict[JobName, tuple[Need, ...]] = {}
         self._stale: dict[JobName, int] = {}
+        self._outdated: dict[JobName, int] = {}
         self._taken_along: set[JobName] = set()
         require_fit(catalogue.app(submission.app), submission.policy)
         self._roots = tuple(self._expand())
@@ -153,6 +155,8 @@ class Walk:
             self._states[name] = found.state if found else None
             if found and found.added:
                 self._added.setdefault(name, found.added)
+            if found and found.is_outdated:
+                self._outdated[name] = found.claim
             if found and self._ages:
                 self._ages.note(name, found)
         choices, self._choices = self._choices, []
@@ -216,6 +220,8 @@ class Walk:
         if state is State.SPLIT:
             raise was_split(name)
         keyspace = keyspace_of(app, self._catalogue)
+        if name in self._outdated and not self._runs_again(name):
+            self._stale[name] = self._outdated[name]
         again = self._runs_again(name)
         if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
             self._add(name, EntryState.SKIPPED)
@@ -266,7 +272,7 @@ class Walk:
         chosen = gates if self._terms_of(name.app).policy.pull == "all" else self._choose(job, gates)
         for gate in gates:
             for need in gate.needs:
-                if gate in chosen and self._states[need.parent] not in _OVER:
+                if gate in chosen and self._is_to_visit(need.parent):
                     self._frontier[need.parent] = None
                 elif need.parent not in self._planned:
                     self._add(need.parent, EntryState.EXPECTED)
@@ -274,6 +280,9 @@ class Walk:
             self._refresh(job, chosen)
         if self._ages and (self._runs_again(name) or name in self._taken_along):
             self._take_along(gates, self._ages)
+
+    def _is_to_visit(self, parent: JobName) -> bool:
+        return self._states[parent] not in _OVER or parent in self._outdated
 
     def _refresh(self, job: PlannedJob, gates: tuple[Gate, ...]) -> None:
         """Request another run of the stale parents of these gates."""

@@ -16,7 +16,6 @@ from sluice.jobs.states import DEAD, TERMINAL, State
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.choose import keyspace_of
-from sluice.planner.keyspaces.partitions.input_walk import InputWalk
 from sluice.planner.preview.forecast import Outlook
 
 Lookup = Callable[[list[JobName]], Mapping[JobName, KnownJob]]
@@ -43,23 +42,13 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
     """Walk as the planner would, using the states that ``lookup`` returns. BadRequest if the planner would refuse."""
-    return _preview(catalogue, submission, lookup, lambda: Walk(catalogue, 0, submission, now))
+    return preview_of(catalogue, submission, lookup, [partial(Walk, catalogue, 0, submission, now)])
 
 
-def preview_inputs(
-    catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime, inputs: Sequence[JobName]
-) -> Preview | None:
-    """Return the preview of the jobs with keys that a submission about partitions needs, or None if there are none."""
-    if not inputs:
-        return None
-    begin = partial(InputWalk, catalogue, 0, submission, now, inputs=inputs)
-    return _preview(catalogue, submission, lookup, begin)
-
-
-def _preview(
-    catalogue: Catalogue, submission: Submission, lookup: Lookup, begin: Callable[[], Walk]
+def preview_of(
+    catalogue: Catalogue, submission: Submission, lookup: Lookup, begin: Sequence[Callable[[], Walk]]
 ) -> Preview:
-    """Return the preview of the walk that ``begin`` begins.
+    """Return the preview of the walks that the functions in ``begin`` begin.
 
     If an alternative would turn out to be lost, the planner walks again and requests the next alternative. So this
     function also walks again, until a walk predicts no further job that ends without running.
@@ -70,13 +59,14 @@ def _preview(
     stale: set[JobName] = set()
     upstream_failed: dict[JobName, KnownJob] = {}
     while True:
-        walk = _walked(begin(), lookup, known, upstream_failed)
-        planned = {job.name: job for job in walk.jobs()}
-        for rerun in walk.reruns():
-            again |= _taken_along(_Kin(catalogue, known, lookup), planned, rerun, submission)
-            stale.update(rerun.stale)
-        for job in planned.values():
-            put(jobs, job)
+        for begin_one in begin:
+            walk = _walked(begin_one(), lookup, known, upstream_failed)
+            planned = {job.name: job for job in walk.jobs()}
+            for rerun in walk.reruns():
+                again |= _taken_along(_Kin(catalogue, known, lookup), planned, rerun, submission)
+                stale.update(rerun.stale)
+            for job in planned.values():
+                put(jobs, job)
         ordered = parents_first(catalogue, jobs)
         outlook = Outlook(ordered, {name: job.state for name, job in known.items()}, again=again)
         found = outlook.upstream_failed()

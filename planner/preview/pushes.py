@@ -18,7 +18,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import LIVE, State
-from sluice.planner.bubble_up.merge import Push, follow, put
+from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, put
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.preview.forecast import Forecast, Outlook
 from sluice.planner.preview.preview import Lookup, Preview, parents_first
@@ -85,7 +85,8 @@ class _Pushing:
             return
         for of in self._catalogue.children_of(app.name):
             try:
-                yield from keyspace_of(app, self._catalogue).children(app, name.key, end, of=of)
+                children = keyspace_of(app, self._catalogue).children(app, name.key, end, of=of)
+                yield from (child for child in children if may_be_pushed(self._catalogue, child))
             except BadRequest:
                 continue
 

@@ -159,7 +159,7 @@ def test_a_call_is_woken_although_its_connection_was_cut(
     world.submit("a", id="s")
     waiting = pool.submit(client.wait, "s", timeout_s=WITHIN_S)
     waits_for(world, "s")
-    assert world.ledger.transact(lambda tx: tx.column(_CUT)) == [True]
+    eventually(lambda: world.ledger.transact(lambda tx: tx.column(_CUT)) == [True])
     world.finish("a")
     assert waiting.result().state is SubmissionState.SUCCEEDED
 

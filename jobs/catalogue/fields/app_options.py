@@ -13,10 +13,11 @@ from sluice.jobs.catalogue.fields.draft import Draft, UnreadApp
 from sluice.jobs.catalogue.fields.literals import read_autofill, read_kinds, read_values
 from sluice.jobs.catalogue.fields.notify_option import read_notify
 from sluice.jobs.catalogue.fields.partition_options import (
+    DAILY_WORDS,
     PARTITION_WORDS,
+    read_days,
     read_partitioning,
     read_readings,
-    read_table_of_days,
 )
 from sluice.jobs.catalogue.fields.policy_options import (
     NOTES,
@@ -55,7 +56,8 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     default_job_id = entry.default_job_id or default_job_id
     words = with_signature(_options(entry, at), entry, default_job_id, delimiter, at)
     chunking = read_chunking(words, entry, at)
-    partitioning, table_of_days = _table(words, entry, at)
+    partitioning, days = _table(words, entry, at)
+    filling = partitioning or days
     policy = _policy(words, entry, chunking, at)
     rate_limit = read_rate_limit(words, at)
     template = any_key(delimiter) if chunking or partitioning else None
@@ -85,8 +87,8 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         rate_limit=rate_limit,
         chunking=chunking,
         partitioning=partitioning,
-        table_of_days=table_of_days,
-        readings=read_readings(words, partitioning.calendar, at) if partitioning else (),
+        days=days,
+        readings=read_readings(words, filling.calendar, at) if filling else (),
     )
 
 
@@ -140,18 +142,20 @@ def _of_one_keyspace(words: Mapping[str, object], entry: UnreadApp, at: At) -> M
     return {word: value for word, value in words.items() if word not in left_out}
 
 
-def _table(words: Mapping[str, object], entry: UnreadApp, at: At) -> tuple[Partitioning | None, str | None]:
+def _table(
+    words: Mapping[str, object], entry: UnreadApp, at: At
+) -> tuple[Partitioning | None, Partitioning | None]:
     """Return the partitioning of an app that is keyed by partition, or the table of which jobs with keys make the
     days."""
     if _makes_days(words, entry):
-        return None, read_table_of_days(words, at)
+        return None, read_days(words, entry.name, at)
     return read_partitioning(words, entry.name, at), None
 
 
 def _makes_days(words: Mapping[str, object], entry: UnreadApp) -> bool:
     """Return whether the app is keyed by template, and its jobs make the days of a table."""
-    others = (word for word in (*PARTITION_WORDS, *CHUNK_WORDS) if word != "output_table")
-    if "output_table" not in words or any(word in words for word in others):
+    written = {*_written(PARTITION_WORDS, words), *_written(CHUNK_WORDS, words)}
+    if not written or not written.issubset(DAILY_WORDS):
         return False
     return "job_id" in words or "job_id_template" in words or has_day(words, entry)
 

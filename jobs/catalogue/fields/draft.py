@@ -137,8 +137,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     """An app as written.
 
     ``template`` is None if it could not be read; the rest is still checked. ``partitioning`` receives the result of
-    ``readings`` once ``jobs.catalogue.resolve.tables`` has linked them. ``table_of_days`` belongs to an app that is
-    keyed by template.
+    ``readings`` once ``jobs.catalogue.resolve.tables`` has linked them. So does ``days``, which belongs to an app that
+    is keyed by template.
     """
 
     name: str
@@ -155,13 +155,18 @@ class Draft(Struct, frozen=True, kw_only=True):
     policy: Policy
     chunking: Chunking | None = None
     partitioning: Partitioning | None = None
-    table_of_days: str | None = None
+    days: Partitioning | None = None
     readings: tuple[Reading, ...] = ()
     hooks: tuple[str, ...] = ()
     compensate: str | None = None
     breaker: Breaker | None = None
     retry_budget: RetryBudget | None = None
     rate_limit: RateLimit | None = None
+
+    @property
+    def filling(self) -> Partitioning | None:
+        """Table that the app's jobs fill, if any."""
+        return self.partitioning or self.days
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Options of apps that are keyed by partition, of calendars, and of single partitions.
 
-output_table       = text; default: the app's name. Without any other of these options, an app that is keyed by template
-                     may have it, too: then all of its jobs of one day make that day's partition of the table.
+output_table       = text; default: the app's name
 partition          = calendar, and in a mapping also first: the earliest possible partition
 step_size          = a whole number from 1 on, the consecutive partitions of one job
 table_dependencies = [{table: text, cumulative: bool,
@@ -12,6 +11,9 @@ table_dependencies = [{table: text, cumulative: bool,
                        version: of the app that fills it, in a definition that was stored by itself} …]
 modes              = {name: {option of a policy: value} …}
 calendar           = a unit of ``UNITS``, or {unit: a unit of ``UNITS``, format: as for strftime}
+
+An app that is keyed by template may have ``output_table`` and ``table_dependencies`` (``DAILY_WORDS``), if it has no
+other of these options. Then all of its jobs of one day make that day's partition of the table.
 
 The calendar of a table is known only after all apps have been read (``jobs.catalogue.resolve.tables``).
 ``start_offset: null`` reads all partitions. If no start offset is given and ``start_cutoff`` is set, reading begins at
@@ -59,10 +61,12 @@ def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partiti
     )
 
 
-def read_table_of_days(words: Mapping[str, object], at: At) -> str | None:
-    """Return the table of which an app that is keyed by template makes the days, if there is one."""
-    found = read_fields({"output_table": _PARTITION_OPTIONS["output_table"]}, words, at.add)
-    return found.get("table")
+def read_days(words: Mapping[str, object], name: str, at: At) -> Partitioning:
+    """Return the table of which an app that is keyed by template makes the days. The tables it reads are not known
+    yet."""
+    return Partitioning(
+        **{"table": name, **read_fields(_PARTITION_OPTIONS, words, at.add)}, calendar=Calendar()
+    )
 
 
 def read_readings(words: Mapping[str, object], own: Calendar, at: At) -> tuple[Reading, ...]:
@@ -198,6 +202,8 @@ _OFFSET_WORDS: Words = {word: (word, _offset) for word in ("start_offset", "end_
 _AS_SUBMITTED: Words = {word: (word, _submitted) for word in POLICY_WORDS}
 _READING_WORDS = (*_PLAIN_WORDS, *_OFFSET_WORDS, "start_cutoff", "end_cutoff", "partition")
 PARTITION_WORDS = (*_PARTITION_OPTIONS, "partition", "table_dependencies", "modes")
+#: Options that an app that is keyed by template may have, too.
+DAILY_WORDS = ("output_table", "table_dependencies")
 
 
 #: Moments on which formats are tried. Together they reveal every mistake: a year of two digits, a clock of twelve

@@ -12,7 +12,7 @@ from sluice.jobs.api.signature import UNKNOWN, Each, Parameter, Signature, read_
 from sluice.jobs.catalogue.errors import At, nearest
 from sluice.jobs.catalogue.fields.chunk_options import CHUNK_WORDS
 from sluice.jobs.catalogue.fields.draft import UnreadApp
-from sluice.jobs.catalogue.fields.partition_options import PARTITION_WORDS
+from sluice.jobs.catalogue.fields.partition_options import DAILY_WORDS, PARTITION_WORDS
 from sluice.jobs.keys.template import Template
 
 
@@ -52,8 +52,8 @@ def has_day(words: Mapping[str, Any], entry: UnreadApp) -> bool:
 def _has_signature(words: Mapping[str, Any], entry: UnreadApp) -> bool:
     if isinstance(entry.function, type) or "function" in words:
         return False
-    other_keys = [word for word in (*CHUNK_WORDS, *PARTITION_WORDS) if word in words]
-    is_of_template = not other_keys or (other_keys == ["output_table"] and has_day(words, entry))
+    other_keys = {word for word in (*CHUNK_WORDS, *PARTITION_WORDS) if word in words}
+    is_of_template = not other_keys or (other_keys.issubset(DAILY_WORDS) and has_day(words, entry))
     return is_of_template and words.get("job_type", "python") in {"python", "saga"}
 
 

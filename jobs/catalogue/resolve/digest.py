@@ -53,6 +53,7 @@ def digest(draft: Draft) -> str:
         **(_of_saga(draft.work.saga) if draft.work.saga else {}),
         **(_of_chunks(draft.chunking) if draft.chunking else {}),
         **(_of_partitions(draft.partitioning) if draft.partitioning else {}),
+        **(_of_readings(draft.days) if draft.days and draft.days.dependencies else {}),
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -92,8 +93,13 @@ def _of_partitions(partitioning: Partitioning) -> dict[str, object]:
     return {
         "output_table": partitioning.table,
         "partition": [own.unit, own.format],
-        "table_dependencies": [_of_reading(each, own) for each in partitioning.dependencies],
+        **_of_readings(partitioning),
     }
+
+
+def _of_readings(partitioning: Partitioning) -> dict[str, object]:
+    own = partitioning.calendar
+    return {"table_dependencies": [_of_reading(each, own) for each in partitioning.dependencies]}
 
 
 def _of_reading(dependency: TableDependency, own: Calendar) -> dict[str, object]:

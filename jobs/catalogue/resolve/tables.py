@@ -38,12 +38,7 @@ _VERSION_CHARACTERS = 8
 def link_tables(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> dict[str, Draft]:
     """Return the drafts with the tables that they read. Adds a fault for each contradiction."""
     linking = _Linking(drafts, faults)
-    return {
-        name: replace(draft, partitioning=linking.linked(draft, draft.partitioning))
-        if draft.partitioning
-        else draft
-        for name, draft in drafts.items()
-    }
+    return {name: linking.linked(draft) for name, draft in drafts.items()}
 
 
 def with_versions(apps: Mapping[str, App]) -> dict[str, App]:
@@ -58,13 +53,16 @@ def with_versions(apps: Mapping[str, App]) -> dict[str, App]:
 
 def stamped(app: App, versions: Mapping[str, str]) -> App:
     """Return the app with its version and the versions of the apps that fill its inputs."""
-    if app.partitioning is None:
+    if app.filling is None:
         return app
     read = tuple(
         replace(each, version=versions[each.producer]) if each.producer else each
-        for each in app.partitioning.dependencies
+        for each in app.filling.dependencies
     )
-    return replace(app, version=versions[app.name], partitioning=replace(app.partitioning, dependencies=read))
+    filling = replace(app.filling, dependencies=read)
+    if app.daily:
+        return replace(app, daily=filling)
+    return replace(app, version=versions[app.name], partitioning=filling)
 
 
 class _Linking:
@@ -75,12 +73,19 @@ class _Linking:
         self._faults = faults
         self._filled = _filled(drafts)
         #: App that makes the days of each table that is made by jobs with keys.
-        self._daily = {draft.table_of_days: draft.name for draft in drafts.values() if draft.table_of_days}
+        self._daily = {draft.days.table: draft.name for draft in drafts.values() if draft.days}
         #: First reader of each external table, and the calendar that it defines.
         self._externals: dict[str, tuple[str, Calendar]] = {}
         self._firsts = self._firsts_of_externals()
 
-    def linked(self, draft: Draft, partitioning: Partitioning) -> Partitioning:
+    def linked(self, draft: Draft) -> Draft:
+        if draft.days:
+            return replace(draft, days=self._linked(draft, draft.days))
+        if draft.partitioning:
+            return replace(draft, partitioning=self._linked(draft, draft.partitioning))
+        return draft
+
+    def _linked(self, draft: Draft, partitioning: Partitioning) -> Partitioning:
         at = draft.at.inside("table_dependencies")
         found: list[TableDependency] = []
         for reading in draft.readings:
@@ -117,9 +122,9 @@ class _Linking:
         for draft in self._drafts.values():
             for reading in draft.readings:
                 table = reading.dependency.table
-                if reading.first is None or draft.partitioning is None or table in self._filled:
+                if reading.first is None or draft.filling is None or table in self._filled:
                     continue
-                calendar = self._calendar(reading, draft.partitioning.calendar)
+                calendar = self._calendar(reading, draft.filling.calendar)
                 at = draft.at.inside("table_dependencies").inside(table).inside("partition")
                 try:
                     first = calendar.at(moments_of(reading.first, (calendar,))[0])
@@ -147,7 +152,7 @@ class _Linking:
                 at.add(f"partition: the jobs of {daily_maker} make it {told(calendar)}; leave it out here")
             return calendar
         if called_so := self._drafts.get(table):
-            other = called_so.partitioning
+            other = called_so.filling
             fills = f"fills {other.table}. Read that, or" if other else "fills none;"
             at.add(f"no app fills a table of this name; the app {table} {fills} rename one of them")
         if self._faults.about(reader):
@@ -169,9 +174,9 @@ def _filled(drafts: Mapping[str, Draft]) -> dict[str, tuple[str, Calendar]]:
     filled: dict[str, tuple[str, Calendar]] = {}
     first: dict[str, str] = {}
     for draft in drafts.values():
-        table = draft.partitioning.table if draft.partitioning else draft.table_of_days
-        if table is None:
+        if draft.filling is None:
             continue
+        table = draft.filling.table
         if (other := first.setdefault(table, draft.name)) != draft.name:
             draft.at.add(
                 f"output_table: both {other} and {draft.name} fill {table}; only one app may fill a table"

@@ -204,7 +204,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[AppIdentifier, KnownK
         saga=draft.work.saga,
         chunking=draft.chunking,
         partitioning=draft.partitioning,
-        table_of_days=draft.table_of_days,
+        daily=draft.days,
         compensate=draft.compensate,
         breaker=draft.breaker,
         retry_budget=draft.retry_budget,

@@ -168,7 +168,7 @@ def _check_graph(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:
 
 def _producers(draft: Draft) -> set[str]:
     """Return the apps that fill the tables it reads."""
-    tables = draft.partitioning.dependencies if draft.partitioning else ()
+    tables = draft.filling.dependencies if draft.filling else ()
     return {name for each in tables if (name := each.producer or each.daily_maker)}
 
 

@@ -48,6 +48,13 @@ def partitioning_of(app: App) -> Partitioning:
     return app.partitioning
 
 
+def filling_of(app: App) -> Partitioning:
+    """Return the table that the app's jobs fill, by steps or by keys. BadRequest if they fill none."""
+    if app.filling is None:
+        raise BadRequest(f"{app.name} fills no table.", where=app.name)
+    return app.filling
+
+
 def key_of(app: App, span: Span) -> str:
     """Return the key of the job that makes these partitions."""
     text = UNBOUNDED if app.unbounded else span_text(partitioning_of(app).calendar, span)

@@ -6,11 +6,13 @@ these are planned in the same way. All needs of the plan's apps on one table are
 inputs of existing partitions are not examined. In the end, each step waits for the steps, and for the jobs under way,
 that make a partition it needs.
 
+Jobs with keys may read tables, too. A plan for them starts at the days of these jobs (``readings``).
+
 Pure: ``TableKnowledge`` provides the existing partitions.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
@@ -26,7 +28,13 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.policy import Policy
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, mode_of, require_fit, terms_of
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
-from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, asked_for, partitioning_of, span_of
+from sluice.planner.keyspaces.partitions.partition_keys import (
+    ALWAYS,
+    asked_for,
+    filling_of,
+    partitioning_of,
+    span_of,
+)
 from sluice.planner.keyspaces.partitions.ranges import places, united, without
 from sluice.planner.keyspaces.partitions.refill import touched
 from sluice.planner.keyspaces.partitions.table_demand import (
@@ -46,10 +54,17 @@ _GATE = "default"
 class Layout:
     """Jobs of one submission, by table. BadRequest if the submission cannot be carried out.
 
-    ``supplies`` are the tables that take part, each after the tables that it is made from.
+    ``readings`` are apps of jobs with keys, each with a day of jobs that will run. ``supplies`` are the tables that
+    take part, each after the tables that it is made from.
     """
 
-    def __init__(self, catalogue: Catalogue, submission: Submission, known: TableKnowledge) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        submission: Submission,
+        known: TableKnowledge,
+        readings: Iterable[tuple[App, int]] = (),
+    ) -> None:
         self._catalogue = catalogue
         self._submission = submission
         self._known = known
@@ -57,17 +72,21 @@ class Layout:
         self._extents: dict[str, KnownExtent] = {}
         self._app = catalogue.app(submission.app)
         require_fit(self._app, submission.policy, mode_of(self._app, submission))
-        asked = asked_for(self._app, submission)
+        asked = asked_for(self._app, submission) if self._app.partitioning else []
         self._horizon_s = self._horizon(asked, submission)
         self._wanted: dict[str, list[Span]] = defaultdict(list)
         self._or_later: dict[str, set[int]] = defaultdict(set)
         self._forced = self._to_be_made_anew(asked, submission)
-        self._wanted[partitioning_of(self._app).table] += asked
+        if self._app.partitioning:
+            self._wanted[self._app.partitioning.table] += asked
         for table, runs in self._forced.items():
             self._wanted[table] += runs
         self._by_table: dict[str, Supply] = {}
         self._daily_jobs: dict[str, DailyJobs | None] = {}
         self._needs = 0
+        for reader, day in readings:
+            for dependency, span in self._needed(reader, Span(day, day)):
+                self._want(dependency, span)
         for app in self._children_first():
             self._lay_out(app)
         for table, calendar in catalogue.externals.items():
@@ -88,6 +107,18 @@ class Layout:
     def inputs(self) -> list[JobName]:
         """Jobs with keys that make missing partitions of tables in this plan."""
         return [name for supply in self.supplies for name in supply.keyed_jobs]
+
+    @property
+    def forced_inputs(self) -> set[JobName]:
+        """Jobs among the inputs that run again although their days exist."""
+        return {
+            name
+            for table, spans in self._forced.items()
+            if (daily_jobs := self._daily_jobs_of(table))
+            for span in spans
+            for day in range(span.first, span.last + 1)
+            for name in daily_jobs.of_day(day)
+        }
 
     @property
     def is_even(self) -> bool:
@@ -136,8 +167,14 @@ class Layout:
 
     def gates(self, app: App, step: Span) -> tuple[Gate, ...]:
         """Return the gates of the job of this step."""
+        needs = self.needs(app, step)
+        return (Gate(_GATE, needs),) if needs else ()
+
+    def needs(self, app: App, output: Span) -> tuple[Need, ...]:
+        """Return the jobs that must end before a job of the app can make this output. For an app of which the jobs have
+        keys, it is the day of the job."""
         whens: dict[JobName, Need] = {}
-        for dependency, span in self._needed(app, step):
+        for dependency, span in self._needed(app, output):
             supply = self._by_table.get(dependency.table)
             if supply is None:
                 continue
@@ -145,7 +182,7 @@ class Layout:
             endless = supply.app is not None and supply.app.unbounded
             for name in makers:
                 whens[name] = Need(name, "running") if endless else Need(name)
-        return (Gate(_GATE, tuple(whens[name] for name in sorted(whens))),) if whens else ()
+        return tuple(whens[name] for name in sorted(whens))
 
     def _terms_of(self, app: App) -> JobTerms:
         """Return the terms of an app: its own, overridden by its options for the mode, and these by the submission's
@@ -243,6 +280,7 @@ class Layout:
             SuppliedTable(name=table, app=None, calendar=calendar, step_size=1, daily_jobs=daily_jobs),
             held=held,
             wanted=wanted,
+            forced=self._forced.get(table, ()),
             or_later=alone,
         )
         refuse_excess(self._by_table.values(), jobs_max=JOBS_MAX, where=self._app.name)
@@ -277,7 +315,7 @@ class Layout:
     def _needed(self, app: App, step: Span) -> Iterator[tuple[TableDependency, Span]]:
         """Yield the partitions that this step needs of each table it reads; of a cumulative table, the last one
         needed."""
-        own = partitioning_of(app)
+        own = filling_of(app)
         output = self._output(app, step)
         for dependency in own.dependencies:
             producer = self._catalogue.fills(dependency.table)
@@ -292,7 +330,8 @@ class Layout:
                 continue
             first = reach.first
             if first is None:
-                begins = output.first if app.unbounded else self._by_table[own.table].wanted[0].first
+                alone = app.unbounded or app.daily
+                begins = output.first if alone else self._by_table[own.table].wanted[0].first
                 first = self._earliest(dependency, own.calendar.start_s(begins))
             if first <= reach.last:
                 yield dependency, Span(first, reach.last)
@@ -323,7 +362,9 @@ class Layout:
 
     def _horizon(self, asked: Sequence[Span], submission: Submission) -> tuple[int, int] | None:
         """Return the start and end, in seconds, of the time for which the submission requests partitions."""
-        calendar = partitioning_of(self._app).calendar
+        if self._app.partitioning is None:
+            return None
+        calendar = self._app.partitioning.calendar
         whole = Span(asked[0].first, asked[-1].last) if asked else None
         span = span_of(self._app, submission) if self._app.unbounded else whole
         return (calendar.start_s(span.first), calendar.start_s(span.last + 1)) if span else None

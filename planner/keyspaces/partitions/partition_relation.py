@@ -17,7 +17,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs, day_of
-from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.partition_keys import filling_of
 
 #: Seconds since 1970 at the start of the year 9999. No partition is later.
 _END_S = 253_370_764_800
@@ -47,6 +47,11 @@ class Relatives(Struct, frozen=True, kw_only=True):
         return maker.name if maker else self.table
 
     @property
+    def version(self) -> str:
+        """Version under which the ledger has them."""
+        return self.app.version if self.app else self.calendar.unit
+
+    @property
     def names(self) -> Iterator[JobName]:
         """Job names of the partitions, each as if it were a step of its own; or the jobs with keys that make them."""
         if self.span is None:
@@ -61,7 +66,7 @@ class Relatives(Struct, frozen=True, kw_only=True):
 
 def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]:
     """Yield the partitions that ``output`` is made from, in the order of the definition."""
-    own = partitioning_of(app)
+    own = filling_of(app)
     for each in own.dependencies:
         producer = catalogue.fills(each.table)
         if producer and producer.unbounded:
@@ -83,14 +88,21 @@ def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]
 def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relatives]:
     """Yield the partitions that are made from ``made``, in the order of the definitions."""
     for app, dependency in catalogue.readers_of(table.name):
-        own = partitioning_of(app)
+        own = filling_of(app)
         if app.unbounded:
             yield Relatives(table=own.table, app=app, calendar=own.calendar, span=None)
             continue
         first, last = _readers(dependency, own, made)
         if last is None or first <= last:
             span = Span(first, first if last is None else last)
-            yield Relatives(table=own.table, app=app, calendar=own.calendar, span=span, endless=last is None)
+            yield Relatives(
+                table=own.table,
+                app=None if app.daily else app,
+                daily_jobs=DailyJobs(catalogue, app) if app.daily else None,
+                calendar=own.calendar,
+                span=span,
+                endless=last is None,
+            )
 
 
 def children_of_job(catalogue: Catalogue, name: JobName) -> Iterator[JobName]:
@@ -103,6 +115,14 @@ def children_of_job(catalogue: Catalogue, name: JobName) -> Iterator[JobName]:
     if name in DailyJobs(catalogue, app).of_day(day):
         for each in children(catalogue, table_of(catalogue, app.table_of_days), Span(day, day)):
             yield from each.names
+
+
+def parents_of_job(catalogue: Catalogue, name: JobName) -> Iterator[Relatives]:
+    """Yield the partitions that a job with a key reads."""
+    app = catalogue.app(name.app)
+    if app.reads_tables:
+        day = day_of(app, name.key)
+        yield from parents(catalogue, app, Span(day, day))
 
 
 def _of(

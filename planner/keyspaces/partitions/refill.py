@@ -8,7 +8,7 @@ from sluice.jobs.keys.partitions import TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.partition_state import HeldRange
 from sluice.jobs.model.submission import Submission
-from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of
+from sluice.planner.keyspaces.partitions.partition_keys import filling_of
 from sluice.planner.keyspaces.partitions.ranges import places, united
 from sluice.planner.keyspaces.partitions.table_demand import ALL
 
@@ -20,15 +20,17 @@ def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
     """Return every table of which a plan for the submission may claim a partition, or wait for one."""
     app = catalogue.app(submission.app)
     asked = [app]
-    if submission.rerun == "downstream":
-        asked += downstream(catalogue, partitioning_of(app).table)
-    tables = {partitioning_of(each).table for each in asked}
-    ahead = [*asked]
+    if submission.rerun == "downstream" and app.partitioning:
+        asked += downstream(catalogue, app.partitioning.table)
+    tables: set[str] = set()
+    reached: set[str] = set()
+    ahead = [each.name for each in asked]
     while ahead:
-        for dependency in partitioning_of(ahead.pop()).dependencies:
-            if dependency.table not in tables:
-                tables.add(dependency.table)
-                ahead += filter(None, [catalogue.fills(dependency.table)])
+        if (name := ahead.pop()) not in reached:
+            reached.add(name)
+            filling = catalogue[name].filling
+            tables.update([filling.table, *(each.table for each in filling.dependencies)] if filling else ())
+            ahead += catalogue[name].parent_apps
     return tables
 
 
@@ -49,10 +51,10 @@ def touched(
     runs = {table: united(changed)}
     derived: dict[str, list[Span]] = {}
     for app in downstream(catalogue, table):
-        own = partitioning_of(app)
+        own = filling_of(app)
         found = [
             partition
-            for each in existing(own.table, app.version, ALL)
+            for each in existing(own.table, app.table_version, ALL)
             for partition in _of(app, each.span, derived if each.by and each.by.id in waiting else runs)
         ]
         if found:
@@ -68,20 +70,20 @@ def downstream(catalogue: Catalogue, table: str) -> list[App]:
         for app, _ in catalogue.readers_of(ahead.pop()):
             if app.name not in reached and not app.unbounded:
                 reached[app.name] = app
-                ahead.append(partitioning_of(app).table)
+                ahead.append(filling_of(app).table)
     return sorted(reached.values(), key=lambda app: catalogue.rank(app.name))
 
 
 def _of(app: App, span: Span, changed: Mapping[str, Sequence[Span]]) -> Iterator[int]:
     """Yield the partitions of this span that are made from changed partitions."""
-    dependencies = [each for each in partitioning_of(app).dependencies if each.table in changed]
+    dependencies = [each for each in filling_of(app).dependencies if each.table in changed]
     for partition in range(span.first, span.last + 1):
         if any(_needs(app, partition, each, changed[each.table]) for each in dependencies):
             yield partition
 
 
 def _needs(app: App, partition: int, dependency: TableDependency, changed: Sequence[Span]) -> bool:
-    reach = dependency.needed_for(Span(partition, partition), partitioning_of(app).calendar)
+    reach = dependency.needed_for(Span(partition, partition), filling_of(app).calendar)
     if reach is None:
         return False
     if dependency.cumulative:

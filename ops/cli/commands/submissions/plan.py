@@ -36,9 +36,9 @@ from sluice.ops.text import span
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
 from sluice.planner.keyspaces.partitions.partition_keys import meant
-from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from sluice.planner.preview.preview import preview, preview_inputs
+from sluice.planner.preview.preview import preview
 from sluice.planner.preview.pushes import with_pushed
+from sluice.planner.preview.table_preview import preview_tables
 
 #: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
 #: here.
@@ -65,7 +65,7 @@ def run(context: CommandContext, options: Options) -> int:
     now = datetime.fromisoformat(options.now) if options.now else None
     submission = meant(catalogue, submission)
     app = catalogue.app(submission.app)
-    if app.partitioning:
+    if app.partitioning or catalogue.may_need_tables(app.name):
         document = _of_partitions(context, catalogue, submission, given, now)
     elif is_by_chunk(app, submission):
         document = _of_chunks(context, submission, given, now)
@@ -133,13 +133,12 @@ def _of_partitions(
 ) -> PlanDocument:
     if given:
         at = now or datetime.now(UTC)
-        layout = Layout(catalogue, submission, given.tables)
-        inputs = preview_inputs(catalogue, submission, given.look_up, at, layout.inputs)
-        return as_partition_document(layout, inputs, {}, now=at)
-    from sluice.ops.cli.plan_knowledge import known_partitions  # noqa: PLC0415 - it takes longer than to plan on given facts
+        found = preview_tables(catalogue, submission, given.tables, given.look_up, at)
+        return as_partition_document(found, {}, now=at)
+    from sluice.ops.cli.plan_knowledge import known_tables  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, inputs, paces_s, at = known_partitions(context, catalogue, submission, now)
-    return as_partition_document(found, inputs, paces_s, now=at)
+    found, paces_s, at = known_tables(context, catalogue, submission, now)
+    return as_partition_document(found, paces_s, now=at)
 
 
 class PlanRow(NamedTuple):

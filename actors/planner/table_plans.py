@@ -1,0 +1,231 @@
+"""Plans with steps: submissions about partitions, and about jobs with keys that read tables.
+
+Jobs with keys may make tables, and may read tables. So a plan consists of levels: on even ones are jobs with keys, on
+odd ones steps. A level needs only levels below it, and they are entered in this order, in one transaction.
+
+The caller has locked the tables (``partitions.lock_tables``).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from sluice.actors.executor import assignments
+from sluice.actors.planner.walks import arrive, stop
+from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.keys.calendar import Span
+from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason
+from sluice.jobs.model.submission import Submission
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.job_graph import demand, known_jobs, priorities
+from sluice.ledger.job_graph.dependencies import Propagated
+from sluice.ledger.job_graph.readiness import ReadyJob
+from sluice.ledger.keyspaces import partition_jobs, partitions
+from sluice.ledger.keyspaces.partitions import Joined
+from sluice.ledger.lifecycle import plans
+from sluice.ledger.limits import pauses
+from sluice.planner.bubble_up.merge import merge
+from sluice.planner.keyspaces.partitions.input_walk import InputWalk
+from sluice.planner.keyspaces.partitions.levels import joined_plans, of_level, with_tables
+from sluice.planner.keyspaces.partitions.partition_plan import Layout
+from sluice.planner.keyspaces.partitions.table_demand import Supply
+from sluice.planner.keyspaces.partitions.table_readings import days_to_run
+
+#: Number of jobs that are inserted together.
+BATCH = 5_000
+
+
+class Asked(NamedTuple):
+    """A submission with its number in the ledger."""
+
+    number: int
+    submission: Submission
+
+
+class TablePlan(NamedTuple):
+    """Complete plan of one submission: the steps in ``layout``, and all jobs with keys, with the steps that they need.
+
+    ``joined`` are the locked jobs in progress that it waits for.
+    """
+
+    number: int
+    layout: Layout
+    joined: Joined
+    keyed: JobPlan
+
+
+def complete(
+    tx: Tx,
+    catalogue: Catalogue,
+    asked: Asked,
+    keyed: JobPlan,
+    readings: Collection[tuple[App, int]] = (),
+) -> TablePlan:
+    """Complete a plan of jobs with keys: add the steps that make the partitions they read, the jobs with keys that
+    these need, and so on. BadRequest if the submission cannot be carried out.
+
+    ``readings`` are further days for which partitions are needed. The definitions have no circle, so this ends.
+    """
+    walked: set[JobName] = set()
+    while True:
+        days = [*readings, *days_to_run(catalogue, keyed.jobs)]
+        layout, joined = _lay_out(tx, catalogue, asked.submission, days)
+        entering = {job.name for job in keyed.jobs if job.standing is not EntryState.EXPECTED}
+        planned = entering - layout.forced_inputs
+        inputs = [name for name in layout.inputs if name not in planned and name not in walked]
+        if not inputs:
+            return TablePlan(asked.number, layout, joined, with_tables(catalogue, keyed, layout))
+        walked.update(inputs)
+        walk = _walk(tx, catalogue, asked, layout, inputs)
+        keyed = joined_plans(catalogue, keyed, merge(catalogue, [walk]))
+
+
+def _lay_out(
+    tx: Tx, catalogue: Catalogue, submission: Submission, readings: Sequence[tuple[App, int]]
+) -> tuple[Layout, Joined]:
+    """Return the layout of the submission, and the locked jobs in progress that it waits for.
+
+    Each repetition finds another job dead, and no other planner claims partitions during this time, so this ends.
+    """
+    while True:
+        layout = Layout(catalogue, submission, partitions.LedgerTables(tx), readings)
+        joined = partitions.join(tx, [job.id for supply in layout.supplies for job in supply.joined])
+        if joined is not None:
+            return layout, joined
+
+
+def _walk(
+    tx: Tx,
+    catalogue: Catalogue,
+    asked: Asked,
+    layout: Layout,
+    inputs: Sequence[JobName],
+) -> InputWalk:
+    """Return the walk to jobs with keys that make missing partitions."""
+    now = tx.current_time() if any(catalogue.minds_age(name.app) for name in inputs) else None
+    begun = InputWalk(catalogue, *asked, now, inputs=inputs, forced=layout.forced_inputs)
+    (walk,) = arrive(tx, catalogue, [begun], now, stop)
+    return walk
+
+
+def nothing(level: int) -> Iterable[ReadyJob]:
+    """Do nothing before a level."""
+    return ()
+
+
+class Entered(NamedTuple):
+    """Effects of entering a plan: those on the graph, and the steps that the submission requests."""
+
+    told: Propagated
+    requested: set[int]
+
+
+def enter(
+    tx: Tx,
+    catalogue: Catalogue,
+    plan: TablePlan,
+    before: Callable[[int], Iterable[ReadyJob]],
+) -> Entered:
+    """Enter a plan, level by level. ``before`` is called with each level of jobs with keys, and returns jobs that may
+    run because of it."""
+    told = Propagated(_join(tx, plan), [], {})
+    entering = _Entering(tx, plan.layout, plan.number)
+    top = max((catalogue.level(name) for name in catalogue), default=0)
+    for level in range(0, top + 1, 2):
+        told.ready.extend(before(level))
+        part = of_level(catalogue, plan.keyed, level)
+        if part.jobs:
+            told = together(told, plans.plan(tx, part))
+        entering.note_inputs([name for name in plan.layout.inputs if catalogue.level(name.app) == level])
+        told.ready.extend(entering.enter(_supplies(catalogue, plan.layout, level + 1)))
+    return Entered(told, entering.requested)
+
+
+def _join(tx: Tx, plan: TablePlan) -> list[ReadyJob]:
+    """Request the jobs in progress that the plan waits for. Return those that were paused and may run now."""
+    demand.request(tx, [(plan.number, job, RequestReason.PULLED) for job in plan.joined.jobs])
+    priorities.lend(tx, priorities.raise_to(tx, dict.fromkeys(plan.joined.jobs, plan.layout.priority)))
+    assignments.keep(tx, [supply.app for supply in plan.layout.supplies if supply.app and supply.steps])
+    return pauses.apply(tx, plan.joined.paused)
+
+
+def _supplies(catalogue: Catalogue, layout: Layout, level: int) -> Iterator[Supply]:
+    """Yield the tables of one level. Tables that external processes fill are on the first one."""
+    for supply in layout.supplies:
+        if not supply.daily_jobs and level == (catalogue.level(supply.app.name) if supply.app else 1):
+            yield supply
+
+
+def together(one: Propagated, other: Propagated) -> Propagated:
+    """Return the effects of two plans."""
+    return Propagated(
+        one.ready + other.ready,
+        sorted({*one.turned, *other.turned}),
+        {**one.upstream_failed, **other.upstream_failed},
+    )
+
+
+class _Entering:
+    """Insertion of the jobs of one layout into the ledger, table by table."""
+
+    def __init__(self, tx: Tx, layout: Layout, number: int) -> None:
+        self._tx = tx
+        self._layout = layout
+        self._number = number
+        self._ids = {job.name: job.id for supply in layout.supplies for job in supply.joined}
+        self._joined = {*self._ids}
+        self.requested: set[int] = set()
+
+    def note_inputs(self, inputs: Sequence[JobName]) -> None:
+        """Note the jobs with keys that steps need. They have been planned before the steps."""
+        self._ids.update({name: job.id for name, job in known_jobs.find(self._tx, inputs).items()})
+        self._joined.update(inputs)
+
+    def enter(self, supplies: Iterable[Supply]) -> list[ReadyJob]:
+        """Insert the jobs of these tables, and return the jobs that may run now."""
+        ready: list[ReadyJob] = []
+        again: list[int] = []
+        for supply in supplies:
+            request_reason = (
+                RequestReason.ASKED if self._layout.is_asked_for(supply) else RequestReason.PULLED
+            )
+            self._want((job.id for job in supply.joined), request_reason)
+            ahead = zip(self._layout.jobs(supply), supply.steps, strict=True)
+            while batch := list(islice(ahead, BATCH)):
+                ready += self._enter(supply, batch, request_reason, again)
+        partitions.extend_requests(self._tx, again)
+        return ready
+
+    def _enter(
+        self,
+        supply: Supply,
+        batch: Sequence[tuple[PlannedJob, Span]],
+        request_reason: RequestReason,
+        again: list[int],
+    ) -> list[ReadyJob]:
+        """Insert a batch, and add the jobs that are rerun to ``again``."""
+        jobs = [job for job, _ in batch]
+        if supply.app is None:
+            self._ids.update(partition_jobs.expect(self._tx, jobs))
+            return []
+        entered = partition_jobs.enter(
+            self._tx, jobs, self._ids, self._joined, even=self._layout.is_even, submission=self._number
+        )
+        self._ids.update(entered.ids)
+        self._joined |= entered.living
+        again += entered.again
+        made = [
+            partitions.PartitionStep(self._ids[job.name], step, self._layout.is_stale(supply, step))
+            for job, step in batch
+            if job.name not in entered.living
+        ]
+        partitions.claim(self._tx, supply.table, supply.app.version, made)
+        self._want((self._ids[job.name] for job in jobs), request_reason)
+        return entered.ready
+
+    def _want(self, jobs: Iterable[int], request_reason: RequestReason) -> None:
+        wanted = [*jobs]
+        self.requested.update(wanted)
+        demand.request(self._tx, [(self._number, job, request_reason) for job in wanted])
