@@ -73,7 +73,7 @@ def _days(
 def _day(app: App, jobs: DailyJobs, name: JobName) -> list[int]:
     try:
         day = day_of(app, name.key)
-        return [day] if name in jobs.of_day(day) else []
+        return [day] if name in jobs.on(day) else []
     except BadRequest:
         return []
 

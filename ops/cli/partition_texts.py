@@ -7,7 +7,7 @@ reads.
 Each partition is listed by itself, whether it exists or not. Its job is known only after planning.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import TableOf, table_of
@@ -15,6 +15,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.keys.partitions import UNBOUNDED, Offset, Partitioning, TableDependency, read_landing_key
 from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.output import excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table
@@ -73,6 +74,8 @@ def _before(offset: Offset, unit: str, end: str) -> str:
 
 
 _GATE = "default"
+#: In place of a key: the earlier partitions of a table are needed, too.
+AND_BEFORE = "and all before"
 
 
 def is_of_partitions(catalogue: Catalogue, name: str) -> bool:
@@ -96,11 +99,17 @@ def partition_parents(
         gate["when"] = unusual
     if endless := [each.table for each in found if each.endless]:
         gate["and_before"] = endless
-    rows = [row for each in found for row in _rows(each, "and all before")]
+    rows = [row for each in found for row in _rows(each, AND_BEFORE)]
     shown = excerpt(
         rows, alike=lambda row: (row[0], row[2]), rest=lambda row, words: (row[0], words, row[2]), whole=whole
     )
     return [gate], Table(("app", "key", "must have"), list(shown))
+
+
+def with_read(gates: Sequence[Gate], read: Sequence[Relatives]) -> tuple[Gate, ...]:
+    """Return the groups of a job with a key, each with the partitions that the job reads."""
+    needs = tuple(Need(job, each.when) for each in read for job in each.names)
+    return tuple(Gate(gate.name, (*gate.needs, *needs)) for gate in gates or (Gate(_GATE, ()),))
 
 
 def partition_children(

@@ -104,6 +104,7 @@ class AppDocument(Document, frozen=True, kw_only=True):
     chunks: ChunksDocument | None
     partitions: PartitionsDocument | None
     table_of_days: str | None
+    table_dependencies: Sequence[TableNeed]
     parents: Sequence[ParentAlternative]
     children: Sequence[str]
     policy: Mapping[str, JSON]
@@ -129,6 +130,7 @@ def as_document(catalogue: Catalogue, app: App) -> AppDocument:
         autofill_values={name: values_of(values) for name, values in app.autofill.items()},
         chunks=_of_chunks(app.chunking) if app.chunking else None,
         partitions=_of_partitions(app.partitioning) if app.partitioning else None,
+        table_dependencies=_tables_read(app.daily) if app.daily else [],
         parents=[ParentAlternative(group=name, apps=apps) for name, apps in parents_of(app).items()],
         children=children_of(catalogue, app),
         policy=policy_document(app.policy),
@@ -141,15 +143,18 @@ def as_document(catalogue: Catalogue, app: App) -> AppDocument:
 
 def parents_of(app: App) -> dict[str, list[str]]:
     """Return the parent apps by dependency group. Groups are alternatives, and each group needs all of its apps. An app
-    that is not keyed by template has a single group ``default`` for its dependencies and tables.
+    that is not keyed by template has a single group ``default`` for its dependencies and tables. The tables that jobs
+    with keys read belong to each of their groups.
     """
     if not app.is_keyed_by_template:
         parents = list(dict.fromkeys(app.parent_apps))
         return {"default": parents} if parents else {}
-    return {
-        group.name: list(dict.fromkeys(name for parents in group.all_of for name in parents.apps))
-        for group in app.groups
-    }
+    read = app.daily.dependencies if app.daily else ()
+    makers = [name for each in read if (name := each.producer or each.daily_maker)]
+    if makers and not app.groups:
+        return {"default": list(dict.fromkeys(makers))}
+    named = {group.name: [name for parents in group.all_of for name in parents.apps] for group in app.groups}
+    return {group: list(dict.fromkeys([*names, *makers])) for group, names in named.items()}
 
 
 def children_of(catalogue: Catalogue, app: App) -> list[str]:
@@ -217,23 +222,27 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
         output_table=partitioning.table,
         partition=_table_partition(calendar, first),
         step_size=partitioning.step_size,
-        table_dependencies=[
-            TableNeed(
-                table=each.table,
-                app=each.producer or each.daily_maker,
-                partition=_table_partition(
-                    each.calendar, None if each.first_s is None else each.calendar.at(each.first_s)
-                ),
-                start_offset=None if each.start_offset is None else _written(each.start_offset),
-                end_offset=_written(each.end_offset),
-                start_cutoff=first_read(each),
-                end_cutoff=last_read(each),
-                cumulative=each.cumulative,
-            )
-            for each in partitioning.dependencies
-        ],
+        table_dependencies=_tables_read(partitioning),
         modes=partitioning.modes,
     )
+
+
+def _tables_read(partitioning: Partitioning) -> list[TableNeed]:
+    return [
+        TableNeed(
+            table=each.table,
+            app=each.producer or each.daily_maker,
+            partition=_table_partition(
+                each.calendar, None if each.first_s is None else each.calendar.at(each.first_s)
+            ),
+            start_offset=None if each.start_offset is None else _written(each.start_offset),
+            end_offset=_written(each.end_offset),
+            start_cutoff=first_read(each),
+            end_cutoff=last_read(each),
+            cumulative=each.cumulative,
+        )
+        for each in partitioning.dependencies
+    ]
 
 
 def _table_partition(calendar: Calendar, first: int | None) -> TablePartition:

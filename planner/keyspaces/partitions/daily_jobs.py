@@ -1,9 +1,10 @@
 """Tables that are made by jobs with keys: all jobs of an app of one day together make the partition of this day.
 
-Jobs that the app's filter rejects are not among them. The relation is read from both ends: ``of_day`` returns the jobs
-of a day, ``day_of`` the day of a job.
+Jobs that the app's filter rejects are not among them. The relation is read from both ends: ``on`` and ``of_day`` return
+the jobs of a day, ``day_of`` the day of a job.
 """
 
+from collections.abc import Iterator
 from datetime import date
 
 from sluice.jobs.catalogue import Catalogue
@@ -30,20 +31,26 @@ class DailyJobs:
 
     def of_day(self, day: int) -> tuple[JobName, ...]:
         """Return the jobs that make this day, in canonical order. BadRequest if there are none."""
+        if found := self.on(day):
+            return found
+        text = DAYS.write(day)
+        raise BadRequest(
+            f"No job of {self.app.name} on {text} passes the app's filter, so none makes {text} of"
+            f" {self.app.table_of_days}.",
+            where=self.app.name,
+        )
+
+    def on(self, day: int) -> tuple[JobName, ...]:
+        """Return the jobs of this day, in canonical order."""
         if day not in self._by_day:
-            self._by_day[day] = self._of_day(DAYS.write(day))
+            self._by_day[day] = tuple(self._on(DAYS.write(day)))
         return self._by_day[day]
 
-    def _of_day(self, text: str) -> tuple[JobName, ...]:
+    def _on(self, text: str) -> Iterator[JobName]:
         asked = Submission(app=self.app.name, start=text, end=text)
-        keys = [key for key in self._keyspace.expand(self.app, asked) if self._keyspace.passes(self.app, key)]
-        if not keys:
-            raise BadRequest(
-                f"No job of {self.app.name} on {text} passes the app's filter, so none makes {text} of"
-                f" {self.app.table_of_days}.",
-                where=self.app.name,
-            )
-        return tuple(JobName(self.app.name, key) for key in sorted(keys))
+        for key in sorted(self._keyspace.expand(self.app, asked)):
+            if self._keyspace.passes(self.app, key):
+                yield JobName(self.app.name, key)
 
 
 def day_of(app: App, key: str) -> int:

@@ -59,7 +59,7 @@ class Relatives(Struct, frozen=True, kw_only=True):
             return
         for each in range(self.span.first, self.span.last + 1):
             if self.daily_jobs:
-                yield from self.daily_jobs.of_day(each)
+                yield from self.daily_jobs.on(each)
             else:
                 yield JobName(self.maker, self.calendar.write(each) + (OR_LATER if self.or_later else ""))
 
@@ -106,13 +106,12 @@ def children(catalogue: Catalogue, table: TableOf, made: Span) -> Iterator[Relat
 
 
 def children_of_job(catalogue: Catalogue, name: JobName) -> Iterator[JobName]:
-    """Yield the partitions that are made from the day of a job with a key. If all later partitions are, yield the
-    first."""
+    """Yield the jobs that need the day of a job with a key. If all later partitions need it, yield the first."""
     app = catalogue.app(name.app)
     if app.table_of_days is None:
         return
     day = day_of(app, name.key)
-    if name in DailyJobs(catalogue, app).of_day(day):
+    if name in DailyJobs(catalogue, app).on(day):
         for each in children(catalogue, table_of(catalogue, app.table_of_days), Span(day, day)):
             yield from each.names
 

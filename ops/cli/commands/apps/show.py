@@ -72,6 +72,8 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
     yield from (Paragraph(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
     yield Paragraph()
     yield _needed(app)
+    if app.daily and app.daily.dependencies:
+        yield partition_texts.tables_of(app.daily)
     default = policy_document(Policy())
     changed = {word: value for word, value in policy_document(app.policy).items() if value != default[word]}
     yield Paragraph()

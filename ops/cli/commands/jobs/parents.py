@@ -12,10 +12,11 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.cli.parser import job_options
-from sluice.ops.cli.partition_texts import is_of_partitions, partition_parents
+from sluice.ops.cli.partition_texts import AND_BEFORE, is_of_partitions, partition_parents, with_read
 from sluice.ops.operations.job_names import related
 from sluice.ops.text import span
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.partitions.partition_relation import Relatives, parents_of_job
 
 #: Maximum number of values shown for an identifier of a group.
 VALUES_MAX = 12
@@ -42,15 +43,25 @@ def run(context: CommandContext, options: Options) -> int:
     name = related(context, options.app, options.key)
     app = context.catalogue[name.app]
     gates = keyspace_of(app, context.catalogue).gates(app, name.key)
+    read = list(parents_of_job(context.catalogue, name))
+    if read:
+        gates = with_read(gates, read)
+    endless = {"and_before": tables} if (tables := [each.table for each in read if each.endless]) else {}
     context.output.answer(
-        [{"group": gate.name, "jobs": [need.parent for need in gate.needs]} for gate in gates],
-        *(_page(gates, whole=options.all) if gates else _reasons(context, name)),
+        [{"group": gate.name, "jobs": [need.parent for need in gate.needs], **endless} for gate in gates],
+        *(_page(gates, read, whole=options.all) if gates else _reasons(context, name)),
     )
     return DONE
 
 
-def _page(gates: Sequence[Gate], *, whole: bool) -> Iterator[Block]:
-    rows = (ParentRow(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs)
+def _page(gates: Sequence[Gate], read: Sequence[Relatives], *, whole: bool) -> Iterator[Block]:
+    rows = [ParentRow(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs]
+    rows += [
+        ParentRow(gate.name, each.maker, AND_BEFORE, each.when)
+        for gate in gates
+        for each in read
+        if each.endless
+    ]
     shown = excerpt(
         rows,
         alike=lambda row: (row.group, row.app, row.when),
