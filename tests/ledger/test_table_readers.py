@@ -29,7 +29,8 @@ SHOPS: dict[str, Any] = {
 }
 
 
-def _stale_days(world: World, table: str) -> list[str]:
+def stale_days(world: World, table: str) -> list[str]:
+    """Return the stale days of a table that is made by jobs with keys."""
     found = world.ledger.transact(lambda tx: tx.column(_STALE_DAYS, table=table))
     return [*map(Calendar("day").write, found)]
 
@@ -38,7 +39,8 @@ def _keys(app: str, *keys: str) -> set[str]:
     return {f"{app}/{key}" for key in keys}
 
 
-def _rounds(world: World, app: str) -> dict[str, int]:
+def rounds(world: World, app: str) -> dict[str, int]:
+    """Return the number of rounds of each job of the app."""
     rows = world.ledger.transact(lambda tx: tx.rows(_RUNS))
     return {name: number for name, number in rows if name.startswith(f"{app}/")}
 
@@ -76,7 +78,7 @@ def test_tables_and_jobs_with_keys_may_alternate(world: World) -> None:
     assert world.submission(id_) is SubmissionState.SUCCEEDED
     assert there(world, "roll") == ["2024-04-02"]
     assert there(world, "rates") == days("2024-04-01", "2024-04-02")
-    assert _rounds(world, "price") == {"price/20240402_g": 1, "price/20240402_o": 1}
+    assert rounds(world, "price") == {"price/20240402_g": 1, "price/20240402_o": 1}
 
 
 def test_a_child_of_a_reader_pulls_the_partitions(world: World) -> None:
@@ -153,11 +155,11 @@ def test_a_job_runs_again_if_a_partition_has_changed_since_it_began(world: World
     ask(world, "rates", "2024-04-02", rerun="job", push="wanted")
     work_off(world, only="rates")
     world.tick(after_s=60)
-    before = _rounds(world, "price")
+    before = rounds(world, "price")
     world.submit("mail", "20240402_g", id="mail")
     assert ready(world) == {"price/20240402_g"}
     work_off(world)
-    assert _rounds(world, "price") == before | {"price/20240402_g": before["price/20240402_g"] + 1}
+    assert rounds(world, "price") == before | {"price/20240402_g": before["price/20240402_g"] + 1}
 
 
 def test_a_job_that_began_after_the_change_does_not_run_again(world: World) -> None:
@@ -172,7 +174,7 @@ def test_a_change_makes_stale_what_was_made_from_the_days_of_the_jobs(world: Wor
     world.submit("load", "20240402_g", rerun="job")
     work_off(world, only="load")
     assert stale(world, "rates") == ["2024-04-02"]
-    assert _stale_days(world, "price") == days("2024-04-02", "2024-04-03")
+    assert stale_days(world, "price") == days("2024-04-02", "2024-04-03")
     assert stale(world, "roll") == days("2024-04-02", "2024-04-03")
 
 
@@ -185,9 +187,9 @@ def test_restatement_runs_the_jobs_again_that_read_a_changed_partition(world: Wo
     for each in found:
         world.submit(each.app, None, keys=list(each.keys or ()))
     work_off(world)
-    assert not stale(world, "rates") + stale(world, "roll") + _stale_days(world, "price")
+    assert not stale(world, "rates") + stale(world, "roll") + stale_days(world, "price")
     assert times_made(world, "rates") == {"2024-04-01": 2, "2024-04-02": 1, "2024-04-03": 1}
-    assert _rounds(world, "price") == {
+    assert rounds(world, "price") == {
         "price/20240402_g": 2,
         "price/20240402_o": 2,
         "price/20240403_g": 1,
@@ -208,7 +210,7 @@ def test_a_day_of_a_job_that_read_an_old_partition_is_stale_from_the_start(world
     assert world.record(claimed)
     world.deliver()
     work_off(world, only="price")
-    assert _stale_days(world, "price") == ["2024-04-02"]
+    assert stale_days(world, "price") == ["2024-04-02"]
 
 
 def test_a_rerun_of_a_partition_with_all_downstream_runs_the_jobs_again_that_read_it(world: World) -> None:
@@ -220,9 +222,9 @@ def test_a_rerun_of_a_partition_with_all_downstream_runs_the_jobs_again_that_rea
     assert world.submission(id_) is SubmissionState.SUCCEEDED
     assert times_made(world, "rates") == {"2024-04-01": 2, "2024-04-02": 1, "2024-04-03": 1}
     assert times_made(world, "roll") == {"2024-04-02": 2, "2024-04-03": 1}
-    assert _rounds(world, "price")["price/20240402_g"] == 2
-    assert _rounds(world, "mail") == {"mail/20240402_g": 2}
-    assert not _stale_days(world, "price") + stale(world, "roll")
+    assert rounds(world, "price")["price/20240402_g"] == 2
+    assert rounds(world, "mail") == {"mail/20240402_g": 2}
+    assert not stale_days(world, "price") + stale(world, "roll")
 
 
 def test_a_job_that_loses_an_alternative_pulls_the_partitions_of_the_next_one(world: World) -> None:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sluice.jobs.errors import DefinitionError
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import without_version
-from sluice.jobs.model.partition_state import HeldRange, KnownExtent
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
 from sluice.planner.keyspaces.partitions.input_walk import InputWalk
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.partition_relation import children_of_job, parents
+from tests.planner.no_partitions import NoPartitions
 from tests.world import catalogue_of
 
 _DAYS = Calendar("day")
@@ -45,18 +45,6 @@ def _reader(unit: str, **reading: Any) -> dict[str, Any]:
         "partition": unit,
         "table_dependencies": [{"table": "sales", **reading}],
     }
-
-
-class _Nothing:
-    """Knowledge of a ledger without partitions."""
-
-    def held(self, table: str, version: str, within: Span) -> list[HeldRange]:
-        return []
-
-    existing = held
-
-    def extent(self, table: str, version: str) -> KnownExtent:
-        return KnownExtent(None, None)
 
 
 _READINGS = st.fixed_dictionaries(
@@ -100,7 +88,7 @@ def test_a_plan_has_every_job_that_its_steps_need(
     calendar = Calendar("week" if unit == "week" else "day")
     first, length = _AROUND[unit]
     submission = Submission(app="read", start=calendar.write(first), end=calendar.write(first + length))
-    layout = Layout(catalogue, submission, _Nothing())
+    layout = Layout(catalogue, submission, NoPartitions())
     walk = InputWalk(catalogue, 1, submission, None, inputs=layout.inputs)
     while not walk.arrived:
         walk.step({})
@@ -179,7 +167,7 @@ def test_the_version_of_a_reader_does_not_change_with_the_jobs_that_make_the_tab
 
 def test_a_plan_names_no_version_of_the_table() -> None:
     catalogue = catalogue_of({"make": _maker(), "read": _reader("day")})
-    layout = Layout(catalogue, Submission(app="read", start="2024-04-01", end="2024-04-01"), _Nothing())
+    layout = Layout(catalogue, Submission(app="read", start="2024-04-01", end="2024-04-01"), NoPartitions())
     (job,) = [job for supply in layout.supplies for job in layout.jobs(supply)]
     assert without_version(job.name.key)[0] == "2024-04-01"
     assert [str(need.parent) for gate in job.gates for need in gate.needs] == [
