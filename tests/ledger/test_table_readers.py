@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from sluice.actors.planner.landed_partitions import stale_partitions
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.model.submission import SubmissionState
@@ -247,3 +249,27 @@ def test_the_end_of_a_parent_pushes_no_job_that_reads_tables(world: World) -> No
     assert needs(world)["price/20240402_g"] == _steps("2024-04-01", "2024-04-02") | {"load/20240402_g"}
     work_off(world)
     assert world.submission(id_) is SubmissionState.SUCCEEDED
+
+
+@pytest.mark.parametrize("reading", [{"start_offset": None}, {"cumulative": True}], ids=["all", "cumulative"])
+def test_a_table_read_from_its_beginning_counts_as_changed_when_it_lands_again(
+    world: World, reading: dict[str, Any]
+) -> None:
+    world.define({"price": {**_KEYED, "table_dependencies": [{"table": "rates", **reading}]}})
+    world.land("rates", "2024-04-01..2024-04-02")
+    world.submit("price", None, start="2024-04-02", end="2024-04-02")
+    work_off(world)
+    world.tick(after_s=1)
+    world.land("rates", "2024-03-31", "2024-04-03")
+    world.submit("price", "20240402_g")
+    assert not ready(world)
+    world.land("rates", "2024-04-02", again=True)
+    assert stale_days(world, "price") == ["2024-04-02"]
+    world.tick(after_s=1)
+    world.submit("price", "20240402_g")
+    assert ready(world) == {"price/20240402_g"}
+    work_off(world)
+    assert stale_days(world, "price") == ["2024-04-02"]
+    world.submit("price", "20240402_o")
+    work_off(world)
+    assert not stale_days(world, "price")
