@@ -26,6 +26,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import versions
 from sluice.ledger.keyspaces.versions import Kept
 from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.planner.keyspaces.partitions.daily_jobs import day_of
 from sluice.planner.keyspaces.partitions.partition_keys import read_key
 
 
@@ -39,6 +40,7 @@ def assign(app: App, job: ClaimedJob, echo: Echo = NO_ECHO) -> Assignment:
         days=app.days,
         **(_versions(app, partitioning) if partitioning else {}),
         **(_step(app, partitioning, job) if partitioning and not app.unbounded else {}),
+        **(_readings(app, app.daily, job) if app.daily and app.daily.dependencies else {}),
         work_ids=None if job.work_ids is None else tuple(ids_of(job.work_ids)),
         kwargs=job.kwargs or {},
         round=job.round,
@@ -67,6 +69,15 @@ def _step(app: App, partitioning: Partitioning, job: ClaimedJob) -> dict[str, An
         "partitions": tuple(map(write, left)),
         "table": partitioning.table,
         "inputs": inputs_of(partitioning, Span(left[0], left[-1])) if left else {},
+    }
+
+
+def _readings(app: App, daily: Partitioning, job: ClaimedJob) -> dict[str, Any]:
+    """Return the partitions that a job with a key reads, and their versions."""
+    day = day_of(app, job.key)
+    return {
+        "inputs": inputs_of(daily, Span(day, day)),
+        "input_versions": {each.table: each.version for each in daily.dependencies if each.version},
     }
 
 

@@ -71,7 +71,7 @@ def _replan(tx: Tx, catalogue: Catalogue, walks: list[Walk]) -> Propagated:
 
 def _replan_with_tables(tx: Tx, catalogue: Catalogue, walk: Walk) -> Propagated:
     """Plan a walk and the partitions that its jobs need. The tables are locked after jobs, other than in plans of new
-    submissions, so one of two transactions may have to be repeated."""
+    submissions, so a deadlock may end this transaction, which is then repeated."""
     partitions.lock_tables(tx, tables_of(catalogue, walk.submission))
     asked = table_plans.Asked(walk.number, walk.submission)
     try:

@@ -1,7 +1,7 @@
 """Plans with steps: submissions about partitions, and about jobs with keys that read tables.
 
-Jobs with keys may make tables, and may read tables. So a plan consists of levels: on even ones are jobs with keys, on
-odd ones steps. A level needs only levels below it, and they are entered in this order, in one transaction.
+Jobs with keys may make tables, and may read tables. So a plan consists of levels: even levels have jobs with keys, odd
+levels have steps. A level needs only levels below it, and they are entered in this order, in one transaction.
 
 The caller has locked the tables (``partitions.lock_tables``).
 """
@@ -115,8 +115,8 @@ def nothing(level: int) -> Iterable[ReadyJob]:
     return ()
 
 
-class Entered(NamedTuple):
-    """Effects of entering a plan: those on the graph, and the steps that the submission requests."""
+class EnteredPlan(NamedTuple):
+    """Effects of a plan on the graph, and the steps that the submission requests."""
 
     told: Propagated
     requested: set[int]
@@ -127,7 +127,7 @@ def enter(
     catalogue: Catalogue,
     plan: TablePlan,
     before: Callable[[int], Iterable[ReadyJob]],
-) -> Entered:
+) -> EnteredPlan:
     """Enter a plan, level by level. ``before`` is called with each level of jobs with keys, and returns jobs that may
     run because of it."""
     told = Propagated(_join(tx, plan), [], {})
@@ -140,11 +140,11 @@ def enter(
             told = together(told, plans.plan(tx, part))
         entering.note_inputs([name for name in plan.layout.inputs if catalogue.level(name.app) == level])
         told.ready.extend(entering.enter(_supplies(catalogue, plan.layout, level + 1)))
-    return Entered(told, entering.requested)
+    return EnteredPlan(told, entering.requested)
 
 
 def _join(tx: Tx, plan: TablePlan) -> list[ReadyJob]:
-    """Request the jobs in progress that the plan waits for. Return those that were paused and may run now."""
+    """Request the jobs in progress that the plan waits for. Return the paused jobs that may run now."""
     demand.request(tx, [(plan.number, job, RequestReason.PULLED) for job in plan.joined.jobs])
     priorities.lend(tx, priorities.raise_to(tx, dict.fromkeys(plan.joined.jobs, plan.layout.priority)))
     assignments.keep(tx, [supply.app for supply in plan.layout.supplies if supply.app and supply.steps])

@@ -16,7 +16,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.keyspaces import daily_tables
-from sluice.ledger.keyspaces.daily_tables import Reading
+from sluice.ledger.keyspaces.daily_tables import JobReading
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.partitions.daily_jobs import DAYS, day_of
 from sluice.planner.keyspaces.partitions.table_readings import compared
@@ -32,11 +32,8 @@ def arrive(tx: Tx, catalogue: Catalogue, walks: list[W], now: datetime | None, r
     look = known_jobs.find_with_ages if now else known_jobs.find
     walking, arrived = walks, [walk for walk in walks if walk.arrived]
     while walking := [walk for walk in walking if not walk.arrived]:
-        known: Mapping[JobName, KnownJob] = look(
-            tx, sorted({name for walk in walking for name in walk.asks()})
-        )
-        if catalogue.has_table_readers:
-            known = with_outdated(tx, catalogue, known)
+        asked = sorted({name for walk in walking for name in walk.asks()})
+        known = with_outdated(tx, catalogue, look(tx, asked))
         walking = [walk for walk in walking if attempt(partial(walk.step, known), walk.number, refuse)]
         arrived += [walk for walk in walking if walk.arrived]
     return arrived
@@ -65,7 +62,9 @@ def stop(number: int, reason: str) -> NoReturn:
 def with_outdated(
     tx: Tx, catalogue: Catalogue, known: Mapping[JobName, KnownJob]
 ) -> Mapping[JobName, KnownJob]:
-    """Return these jobs; those that have succeeded before a partition that they read changed are marked."""
+    """Return these jobs. Jobs that began before a partition that they read changed are marked as outdated."""
+    if not catalogue.has_table_readers:
+        return known
     succeeded = [
         name
         for name, job in known.items()
@@ -82,10 +81,10 @@ def outdated_jobs(tx: Tx, catalogue: Catalogue, names: list[JobName]) -> dict[Jo
     return daily_tables.outdated(tx, (each for name in names for each in _readings(catalogue, name)))
 
 
-def _readings(catalogue: Catalogue, name: JobName) -> Iterator[Reading]:
+def _readings(catalogue: Catalogue, name: JobName) -> Iterator[JobReading]:
     app = catalogue[name.app]
     for each in compared(catalogue, name):
-        yield Reading(name, *each)
+        yield JobReading(name, *each)
     if app.daily:
         day = day_of(app, name.key)
-        yield Reading(name, app.daily.table, DAYS.unit, Span(day, day), own=True)
+        yield JobReading(name, app.daily.table, DAYS.unit, Span(day, day), own=True)

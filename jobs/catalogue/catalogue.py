@@ -169,7 +169,7 @@ class Catalogue(Mapping[str, App]):
 
     def level(self, name: str) -> int:
         """Return the place of an app in a plan with jobs with keys and steps. Steps have odd levels, jobs with keys
-        have even ones. No job needs a job of a higher level. On its own level, it needs only jobs of its own kind."""
+        have even levels. No job needs a job of a higher level. On its own level, it needs only jobs of its own kind."""
         return self._levels[name]
 
     def minds_age(self, name: str) -> bool:

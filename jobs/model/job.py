@@ -95,9 +95,9 @@ class RunContext(Struct, frozen=True, kw_only=True):
     ``claim`` is the fencing number. ``token`` is the idempotency key for external systems, the same in all rounds and
     recoveries of one job (``idempotency_token``). ``days`` names the identifiers that are calendar days.
     ``partitions`` are the unfinished partitions of the ``span`` of the ``table``. ``inputs`` has the partitions that
-    these need of each table (``jobs.keys.partitions.inputs_of``), and ``input_versions`` the versions of those tables.
-    With ``traceparent``, a process that the run starts can join its trace. ``success`` is the right to record the job's
-    success, or None for a run without a ledger.
+    these, or the day of a job with a key, need of each table (``jobs.keys.partitions.inputs_of``), and
+    ``input_versions`` the versions of those tables. With ``traceparent``, a process that the run starts can join its
+    trace. ``success`` is the right to record the job's success, or None for a run without a ledger.
     """
 
     name: JobName
@@ -232,7 +232,7 @@ class Job:
 
     @property
     def inputs(self) -> Mapping[str, tuple[str | None, str | None]]:
-        """First and last partition to read for ``partitions``, by table.
+        """First and last partition to read, by table: for ``partitions``, or for the day of a job with a key.
 
         If the first is None, read from the earliest existing partition. If the last is None, any one partition from
         the first on is enough.

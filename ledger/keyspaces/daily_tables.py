@@ -97,7 +97,7 @@ WHERE CASE WHEN reading.own THEN partition.stale_since > round.running_at
 """
 
 
-class Reading(NamedTuple):
+class JobReading(NamedTuple):
     """Partitions that a job with a key reads. ``own``: they are the day that the job itself takes part in."""
 
     job: JobName
@@ -115,7 +115,7 @@ class CompleteDay(NamedTuple):
     contents: int
 
 
-def outdated(tx: Tx, readings: Iterable[Reading]) -> dict[JobName, int]:
+def outdated(tx: Tx, readings: Iterable[JobReading]) -> dict[JobName, int]:
     """Return the jobs among these that have succeeded, and of which a partition has changed since they began. Each
     comes with the claim of its success. A job's own day has changed if it was marked as stale."""
     rows = [(*each.job, each.table, each.version, *each.span, each.own) for each in readings]
@@ -144,8 +144,8 @@ def changed(tx: Tx, table: str, version: str, days: Mapping[int, Sequence[JobNam
 def record(
     tx: Tx, table: str, version: str, days: Sequence[CompleteDay], stale: Collection[int] = ()
 ) -> None:
-    """Record that these days exist with these contents. The ``stale`` ones were made from other inputs than there are
-    now."""
+    """Record that these days exist with these contents. The ``stale`` days were made from inputs that have changed
+    since."""
     columns = arrays([(each.day, each.contents) for each in days], "day", "contents")
     tx.write(_RECORD, table=table, version=version, stale=[*stale], **columns)
 

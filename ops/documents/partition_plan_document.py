@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import ends_of, span_text
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, PlannedJob
+from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob
 from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, PlannedDocument, as_document
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.ranges import united
@@ -29,19 +29,10 @@ def as_partition_document(
     """Return the jobs that would run, the jobs under way that they share, the external partitions that have to land,
     and the existing partitions. Adjacent external or existing partitions are joined into one span.
     """
-    layout, keyed = found.layout, found.keyed
+    layout = found.layout
     known = {job.name: job for supply in layout.supplies for job in supply.joined}
     steps = {job.name: job for supply in layout.supplies for job in _jobs(layout, supply)}
-    if keyed:
-        known = {**keyed.known, **known}
-    ordered = found.in_order([*steps.values(), *(keyed.jobs if keyed else ())])
-    outlook = Outlook(
-        ordered, {name: job.state for name, job in known.items()}, again=keyed.outlook.again if keyed else ()
-    )
-    whole = Preview(jobs=ordered, known=known, outlook=outlook)
-    if keyed:
-        whole = replace(whole, stale=keyed.stale, pushed=keyed.pushed, held=keyed.held)
-    document = as_document(whole, paces_s, now=now)
+    document = as_document(_whole(found, known, steps), paces_s, now=now)
     return replace(
         document,
         jobs=[_spanned(job) for job in document.jobs],
@@ -51,6 +42,18 @@ def as_partition_document(
             *(each for supply in layout.supplies for each in _to_come(supply)),
         ],
     )
+
+
+def _whole(
+    found: TablePreview, known: Mapping[JobName, KnownJob], steps: Mapping[JobName, PlannedJob]
+) -> Preview:
+    """Return the preview of all jobs, with keys and of steps."""
+    keyed = found.keyed or Preview(jobs=(), known={}, outlook=Outlook((), {}))
+    known = {**keyed.known, **known}
+    jobs = found.in_order([*steps.values(), *keyed.jobs])
+    states = {name: job.state for name, job in known.items()}
+    outlook = Outlook(jobs, states, again=keyed.outlook.again)
+    return replace(keyed, jobs=jobs, known=known, outlook=outlook)
 
 
 def _spanned(job: D) -> D:

@@ -153,12 +153,8 @@ class Walk:
         for name in self.asks():
             found = known.get(name)
             self._states[name] = found.state if found else None
-            if found and found.added:
-                self._added.setdefault(name, found.added)
-            if found and found.is_outdated:
-                self._outdated[name] = found.claim
-            if found and self._ages:
-                self._ages.note(name, found)
+            if found:
+                self._note(name, found)
         choices, self._choices = self._choices, []
         for name, gates in choices:
             self._pull(name, gates)
@@ -172,6 +168,14 @@ class Walk:
         if self._bridged and self.arrived:
             self._refuse_circles()
         return self
+
+    def _note(self, name: JobName, found: KnownJob) -> None:
+        if found.added:
+            self._added.setdefault(name, found.added)
+        if found.is_outdated:
+            self._outdated[name] = found.claim
+        if self._ages:
+            self._ages.note(name, found)
 
     @property
     def arrived(self) -> bool:
@@ -215,14 +219,9 @@ class Walk:
             return
         state = self._states[name]
         app = self._catalogue.app(name.app)
-        if app.chunking and state is None:
-            raise no_such_chunk(name)
-        if state is State.SPLIT:
-            raise was_split(name)
+        _require_possible(app, name, state)
         keyspace = keyspace_of(app, self._catalogue)
-        if name in self._outdated and not self._runs_again(name):
-            self._stale[name] = self._outdated[name]
-        again = self._runs_again(name)
+        again = self._runs_again(name) or self._refresh_outdated(name)
         if (state in _UNDECIDED or (again and state in TERMINAL)) and not keyspace.passes(app, name.key):
             self._add(name, EntryState.SKIPPED)
         elif again or state not in _OVER:
@@ -280,6 +279,12 @@ class Walk:
             self._refresh(job, chosen)
         if self._ages and (self._runs_again(name) or name in self._taken_along):
             self._take_along(gates, self._ages)
+
+    def _refresh_outdated(self, name: JobName) -> bool:
+        """Request another run of the job if a partition that it reads has changed since it succeeded."""
+        if name in self._outdated:
+            self._stale[name] = self._outdated[name]
+        return name in self._outdated
 
     def _is_to_visit(self, parent: JobName) -> bool:
         return self._states[parent] not in _OVER or parent in self._outdated
@@ -366,6 +371,13 @@ class Walk:
         if app not in self._terms:
             self._terms[app] = terms_of(self._catalogue.app(app), self.submission.policy)
         return self._terms[app]
+
+
+def _require_possible(app: App, name: JobName, state: State | None) -> None:
+    if app.chunking and state is None:
+        raise no_such_chunk(name)
+    if state is State.SPLIT:
+        raise was_split(name)
 
 
 def with_added(gates: tuple[Gate, ...], added: tuple[Need, ...]) -> tuple[Gate, ...]:

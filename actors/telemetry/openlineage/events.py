@@ -86,12 +86,10 @@ class LineageNames(Struct, frozen=True):
         return JobNamed(namespace=self.jobs, name=app, facets={"jobType": of_type})
 
     def inputs(self, assignment: Assignment) -> Iterator[Dataset]:
-        """Yield the tables that a step reads. If it reads the whole past of a table, or any partition that is late
+        """Yield the tables that a job reads. If it reads the whole past of a table, or any partition that is late
         enough, no partitions are listed."""
-        partitioning = assignment.app.partitioning
-        calendars = {
-            each.table: each.calendar for each in (partitioning.dependencies if partitioning else ())
-        }
+        filling = assignment.app.filling
+        calendars = {each.table: each.calendar for each in (filling.dependencies if filling else ())}
         for table, (first, last) in assignment.inputs.items():
             facets = _version(assignment.input_versions.get(table))
             subset: dict[str, Any] = {}

@@ -57,7 +57,6 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
     words = with_signature(_options(entry, at), entry, default_job_id, delimiter, at)
     chunking = read_chunking(words, entry, at)
     partitioning, days = _table(words, entry, at)
-    filling = partitioning or days
     policy = _policy(words, entry, chunking, at)
     rate_limit = read_rate_limit(words, at)
     template = any_key(delimiter) if chunking or partitioning else None
@@ -88,7 +87,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         chunking=chunking,
         partitioning=partitioning,
         days=days,
-        readings=read_readings(words, filling.calendar, at) if filling else (),
+        readings=read_readings(words, partitioning or days, at),
     )
 
 

@@ -69,8 +69,10 @@ def read_days(words: Mapping[str, object], name: str, at: At) -> Partitioning:
     )
 
 
-def read_readings(words: Mapping[str, object], own: Calendar, at: At) -> tuple[Reading, ...]:
-    """Return the tables that the app reads, in the order written."""
+def read_readings(words: Mapping[str, object], filling: Partitioning | None, at: At) -> tuple[Reading, ...]:
+    """Return the tables that the app reads, in the order written. None without a table of its own."""
+    if filling is None:
+        return ()
     value, within = words.get("table_dependencies", ()), at.inside("table_dependencies")
     if not isinstance(value, list | tuple):
         within.add(f"{value!r} is not a list of mappings with table")
@@ -79,7 +81,7 @@ def read_readings(words: Mapping[str, object], own: Calendar, at: At) -> tuple[R
     for place, mapping in enumerate(value, start=1):
         if not isinstance(mapping, Mapping):
             within.add(f"it has to be a mapping with table; this is {mapping!r}")
-        elif reading := _reading(mapping, place, own, within):
+        elif reading := _reading(mapping, place, filling.calendar, within):
             readings.append(reading)
     return tuple(readings)
 

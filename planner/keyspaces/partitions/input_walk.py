@@ -16,7 +16,7 @@ class InputWalk(Walk):
     """Walk of a submission about partitions to these jobs. The submission requests them as inputs, under their own
     terms.
 
-    The ``forced`` ones run again although they have succeeded, and so do all jobs downstream of them.
+    ``forced`` jobs run again although they have succeeded, and so do all jobs downstream of them.
     """
 
     _asked_as = RequestReason.PULLED

@@ -74,7 +74,7 @@ def _with_tables(catalogue: Catalogue, job: PlannedJob, layout: Layout) -> Plann
 
 
 def _united(defined: tuple[Need, ...], of_tables: tuple[Need, ...]) -> tuple[Need, ...]:
-    """Return the needs in canonical order. Both never name the same parent, because only one of them names steps."""
+    """Return the needs in canonical order. No parent occurs twice, because definitions name no steps."""
     return tuple(sorted((*defined, *of_tables), key=lambda need: need.parent))
 
 

@@ -38,8 +38,8 @@ def will_read(catalogue: Catalogue, job: PlannedJob) -> bool:
 def compared(catalogue: Catalogue, name: JobName) -> Iterator[ReadPartitions]:
     """Yield the partitions by which a job with a key is outdated if they have changed since it began.
 
-    Tables that are read from their beginning, and cumulative ones, are left out: a new partition of them is no change.
-    If one of their partitions lands again, the job's own day is marked as stale.
+    Cumulative tables, and tables that are read from their beginning, are left out: a new partition is no change.
+    If such a table's partition lands again, the job's own day is marked as stale.
     """
     app = catalogue[name.app]
     if not app.reads_tables:
