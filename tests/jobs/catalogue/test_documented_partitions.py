@@ -18,18 +18,19 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_on_the_partitions_page_can_be_loaded() -> None:
-    declared, weekly, rolling, keyed, scheduled = (text for language, text in BLOCKS if language == "yaml")
+    texts = [text for language, text in BLOCKS if language == "yaml"]
+    assert len(texts) == 6
     (decorated,) = (text for language, text in BLOCKS if language == "python")
     write("acme/__init__.py", "")
     for module in ("grouped", "weekly"):
         write(f"acme/{module}.py", "def fill(job): ...")
-    text = "\n".join([declared, weekly, rolling, keyed, scheduled])
+    text = "\n".join(texts)
     found = load([write("apps.yaml", text), write("archived.py", decorated)])
     sizes = {name: app.partitioning and app.partitioning.step_size for name, app in found.items()}
     steps = {"staging": 1, "grouped": 7, "joined": 1, "weekly": 1, "rolling": 1, "trend": 7, "archived": 90}
-    assert sizes == {**steps, "clean": None}
+    assert sizes == {**steps, "clean": None, "price": None}
     assert [*found.schedules] == ["nightly"]
-    assert sorted(found.externals) == ["customers", "events", "payments", "takings"]
+    assert sorted(found.externals) == ["customers", "events", "payments", "price", "rates", "takings"]
     assert found.makes_days_of("takings") is found["clean"]
     (payments,) = found.app("rolling").partitioning.dependencies
     calendar = Calendar("day")
