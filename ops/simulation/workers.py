@@ -234,8 +234,9 @@ class SimulatedWorker:
 
     def _beat(self) -> None:
         held = sorted(self._held)
-        standing = self._ledger.transact(lambda tx: leases.renew(tx, self._id, held, lease_s=LEASE_S))
+        # Before the commit, because the lease also counts if the worker dies right after it.
         self._beaten_at = self._agenda.now
+        standing = self._ledger.transact(lambda tx: leases.renew(tx, self._id, held, lease_s=LEASE_S))
         for lost in sorted(self._flights.keys() & self._held - standing):
             self._flights[lost].stop.set()
         self._held &= standing
