@@ -7,7 +7,7 @@ So neither the groomer nor a worker's slot waits for a receiver. A receiver that
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from threading import Event, Lock, Thread
 
 from sluice.actors.notifier.senders import Sender
@@ -44,8 +44,11 @@ class Notifier:
         ended: Event,
         *,
         period_s: float,
+        pool: Executor | None = None,
     ) -> None:
-        """``ended`` is set when the notifier ends; ``sender`` stops then. ``publish`` has submissions planned."""
+        """``ended`` is set when the notifier ends; ``sender`` stops then. ``publish`` has submissions planned. Attempts
+        run in ``pool``. Default: threads of its own.
+        """
         self._ledger = ledger
         self._sender = sender
         self._publish = publish
@@ -55,7 +58,7 @@ class Notifier:
         self._ended = ended
         self._wake = Event()
         self._complaints = ErrorThrottle(_LOG, "notifications are delayed")
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="notifier")
+        self._pool = pool or ThreadPoolExecutor(THREADS, thread_name_prefix="notifier")
         self._thread = Thread(target=self._live, name="notifier", daemon=True)
 
     def start(self) -> None:

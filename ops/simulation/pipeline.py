@@ -25,8 +25,9 @@ from sluice.jobs.runners.run_output import captured_runs
 from sluice.jobs.simulated import Doing, Faults
 from sluice.jobs.states import TERMINAL, State
 from sluice.jobs.text.units import parse_duration_s
-from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
+from sluice.ledger.notifications.dead_letters import delivery_counts
 from sluice.ledger.reads import job_details, submission_progress
 from sluice.ledger.reads.quiescence import Move, moves, open_submissions, unfinished, untold
 from sluice.ledger.recovery.invariants import breaches
@@ -35,6 +36,7 @@ from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.installation import SimulatedInstallation
 from sluice.ops.simulation.mortal_ledger import CrashingLedger
+from sluice.ops.simulation.notifications import RecordedNotification, SimulatedNotifier
 from sluice.ops.simulation.script import OpenSky, ScriptedWork
 from sluice.ops.simulation.ticks import Upkeep
 from sluice.ops.simulation.workers import Habits
@@ -97,7 +99,8 @@ class Simulated:
         for name in range(workers):
             self._installation.hire(name)
         self._installation.plan_faults()
-        self._upkeep = Upkeep(self._installation, self._plain, self._set_as_of)
+        self._notifier = SimulatedNotifier(self._installation, stores.sandbox)
+        self._upkeep = Upkeep(self._installation, self._plain, self._set_as_of, self._notifier.deliver)
         self._blobs = stores.blobs
         self._asked = 0
         self._was_left = False
@@ -226,6 +229,10 @@ class Simulated:
             raise NoSuchJob(f"There is no submission {id!r} (yet). Let time pass.")
         return found.state
 
+    def notifications(self) -> list[RecordedNotification]:
+        """Return the notifications that receivers have got so far. All receivers accept every notification."""
+        return self._notifier.recorded
+
     def faults(self) -> list[str]:
         """Return descriptions of the faults that have happened so far."""
         return self._plain.transact(lambda tx: words_of(tx, self._fate.happened))
@@ -248,12 +255,14 @@ class Simulated:
         return self._was_left or self._installation.unheard > 0
 
     def _left(self) -> list[str]:
-        return self._plain.transact(lambda tx: [*open_submissions(tx), *unfinished(tx), *untold(tx)])
+        return self._plain.transact(
+            lambda tx: [*open_submissions(tx), *unfinished(tx), *untold(tx), *_undelivered(tx)]
+        )
 
     def _unended(self) -> list[str]:
         """Return all open work, for people. This includes jobs that wait for a parent that was never requested."""
         live = [f"{name} is {state}" for name, state in self.states().items() if state not in TERMINAL]
-        return [*self._plain.transact(open_submissions), *live]
+        return [*self._plain.transact(open_submissions), *live, *self._plain.transact(_undelivered)]
 
     def _check(self) -> None:
         """Check the invariants of the ledger, whatever faults have happened."""
@@ -281,6 +290,11 @@ class Simulated:
 
     def _s(self, at: datetime) -> float:
         return (at - self._agenda.start).total_seconds()
+
+
+def _undelivered(tx: Tx) -> list[str]:
+    pending = delivery_counts(tx).pending
+    return [f"{pending} notifications are not delivered"] if pending else []
 
 
 def _unversioned(key: str) -> str:

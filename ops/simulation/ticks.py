@@ -15,6 +15,7 @@ from sluice.broker.messages import Look, Tick
 from sluice.ledger import schedules
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.limits import rate_limits
+from sluice.ledger.notifications import deliveries
 from sluice.ledger.recovery import groomer_steps
 from sluice.ledger.recovery.groomer_steps import Chore
 from sluice.ops.simulation.installation import SimulatedInstallation
@@ -23,14 +24,19 @@ TICK = timedelta(seconds=1)
 
 
 class Upkeep:
-    """Groomer ticks, polls of schedules and heartbeats of a simulation. ``as_of`` sets the time at which ``ledger``
-    reads.
+    """Groomer ticks, polls of schedules, notifications and heartbeats of a simulation. ``as_of`` sets the time at which
+    ``ledger`` reads. ``notify`` delivers the notifications that are due.
     """
 
     def __init__(
-        self, installation: SimulatedInstallation, ledger: Ledger, as_of: Callable[[datetime | None], None]
+        self,
+        installation: SimulatedInstallation,
+        ledger: Ledger,
+        as_of: Callable[[datetime | None], None],
+        notify: Callable[[], None],
     ) -> None:
         self._installation = installation
+        self._notify = notify
         self._agenda = installation.agenda
         self._ledger = ledger
         self._as_of = as_of
@@ -52,6 +58,8 @@ class Upkeep:
         # The tick may be lost, so due work is checked again in the next second.
         self._tick_at = self._asked_until = None
         self._ask_from = tick_at + TICK
+        if self._ledger.transact(deliveries.is_due):
+            self._notify()
         self._installation.send([Tick(), *([Look()] if self._installation.catalogue.schedules else [])])
         return True
 
@@ -129,4 +137,5 @@ class Upkeep:
 
 
 def _due(tx: Tx) -> bool:
-    return bool(groomer_steps.due(tx) - {Chore.TAKE_LOST, Chore.UPDATE_RATE_LIMITS}) or schedules.any_due(tx)
+    chores = groomer_steps.due(tx) - {Chore.TAKE_LOST, Chore.UPDATE_RATE_LIMITS}
+    return bool(chores) or schedules.any_due(tx) or deliveries.is_due(tx)

@@ -48,6 +48,24 @@ def test_implausible_data_stops_the_day(pipeline: Callable[..., Any], data: Path
     assert run.ran("daily") == 0
 
 
+def test_each_failure_and_each_recovery_is_reported_once(pipeline: Callable[..., Any], data: Path) -> None:
+    write_implausible(data, _MONDAY, "s04")
+    run = pipeline(_APPS, work=_REAL)
+    run.submit("ranking", f"{_MONDAY:%Y%m%d}")
+    run.until_quiet()
+    write_takings(data, _MONDAY, "s04")
+    run.submit("ranking", f"{_MONDAY:%Y%m%d}", rerun="downstream")
+    run.submit("ingest", f"{_MONDAY:%Y%m%d}_s04", rerun="job")
+    run.until_quiet()
+    assert run.state("ranking", f"{_MONDAY:%Y%m%d}") == "succeeded"
+    failed, recovered = run.notifications()
+    for alert, event, state in ((failed, "failed", "failed"), (recovered, "recovered", "succeeded")):
+        name = (alert.event, alert.app, alert.key, alert.receiver.app)
+        assert name == (event, "check", f"{_MONDAY:%Y%m%d}_s04", "alert")
+        assert alert.body["state"] == state
+        assert json.loads((data / "alerts" / f"{alert.body['id']}.json").read_text()) == alert.body
+
+
 def test_a_damaged_file_is_not_read_twice(pipeline: Callable[..., Any], data: Path) -> None:
     write_damaged(data, _MONDAY, "s04")
     run = pipeline(_APPS, work=_REAL, what_if={"ingest": {"max_fails": 5}})

@@ -7,7 +7,7 @@ records must reach each receiver that a rule names for it, at least once and und
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Event
@@ -171,15 +171,15 @@ def _row(number: int, tx: Tx) -> list[Any]:
     return tx.rows(_ROW, number=number)
 
 
-class _Attempts:
+class _Attempts(Executor):
     """Attempts of one notifier, which take virtual time. It takes the place of the threads."""
 
     def __init__(self, begin: Callable[["_Attempts", DueDelivery, Callable[[], None]], None]) -> None:
         self.is_alive = True
         self._begin = begin
 
-    def submit(self, attempt: Callable[[DueDelivery], None], delivery: DueDelivery) -> Future[None]:
-        self._begin(self, delivery, partial(attempt, delivery))
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        self._begin(self, args[0], partial(fn, *args))
         return Future()
 
 
@@ -359,9 +359,10 @@ class Mail:
             self.wrong.append(f"{name} is {target}, and has no event {missing}")
 
     def _hire(self, name: int) -> None:
-        notifier = Notifier(self._ledger, self._sender, self._publish, Event(), period_s=PERIOD_S)
         attempts = _Attempts(self._begin_attempt)
-        notifier._pool = attempts  # type: ignore[assignment]  # Only submit is called.
+        notifier = Notifier(
+            self._ledger, self._sender, self._publish, Event(), period_s=PERIOD_S, pool=attempts
+        )
         self._notifiers[name] = notifier, attempts
 
     def _step(self, name: int) -> None:

@@ -324,6 +324,83 @@ def test_a_schedule_submits_its_job_every_night(pipeline: Pipelines, source: Any
     assert run.transitions("report", "2026-11-21")[0][0] == pytest.approx(14.5 * HOUR_S, abs=2)
 
 
+ALERTS = {
+    "receivers": {"chat": {"webhook": "${CHAT_URL}", "format": "slack"}},
+    "notify": [{"on": ["failed", "recovered"], "app": "alert"}],
+    "load": {
+        "job_id": "{day}",
+        "bash_cmd": "true",
+        "due_within": "4h",
+        "max_losses": 50,
+        "notify": [
+            {"on": ["failed"], "receiver": "chat"},
+            {"on": ["failed"], "command": "page"},
+            {"on": ["late", "recovered"], "webhook": "https://status.example.org/"},
+        ],
+    },
+    "alert": {"job_id": "{event}", "bash_cmd": "true", "max_losses": 50},
+}
+
+
+def _sent(run: Any) -> list[tuple[str, str, float]]:
+    return [(str(each.event), each.receiver.label, each.at_s) for each in run.notifications()]
+
+
+def test_each_receiver_gets_its_notifications_in_virtual_time(pipeline: Pipelines, source: Any) -> None:
+    works = False
+    run = pipeline(source(ALERTS), work={"load": lambda _: Took(60, error=None if works else "no disk")})
+    run.submit("load", "1")
+    run.until_quiet()
+    failed = run.notifications()
+    labels = ["app alert", "command page", "webhook ${CHAT_URL}"]
+    assert sorted(each.receiver.label for each in failed) == labels
+    assert all(60 <= each.at_s <= 62 and (each.app, each.key) == ("load", "1") for each in failed)
+    bodies = {each.receiver.label: each.body for each in failed}
+    assert bodies["webhook ${CHAT_URL}"]["text"].startswith("*load/1* has failed\n```no disk```")
+    assert bodies["command page"] == bodies["app alert"]
+    assert (bodies["app alert"]["state"], bodies["app alert"]["error"]) == ("failed", "no disk")
+    assert run.state("alert", bodies["app alert"]["id"]) == "succeeded"
+    works = True
+    run.submit("load", "1", rerun="job")
+    run.until_quiet()
+    recovered = [each for each in run.notifications() if each.event == "recovered"]
+    assert sorted(each.receiver.label for each in recovered) == ["app alert"]
+    assert run.states()[f"alert/{recovered[0].body['id']}"] == "succeeded"
+
+
+def test_a_job_is_late_in_virtual_time_and_then_recovers(pipeline: Pipelines, source: Any) -> None:
+    run = pipeline(source(ALERTS), work={"load": 6 * HOUR_S})
+    run.submit("load", "1")
+    run.pass_time("4h 10s")
+    assert [(event, label) for event, label, _ in _sent(run)] == [
+        ("late", "webhook https://status.example.org")
+    ]
+    assert _sent(run)[0][2] == pytest.approx(4 * HOUR_S, abs=3)
+    run.until_quiet()
+    assert [event for event, _, _ in _sent(run)] == ["late", "recovered"]
+    assert _sent(run)[1][2] == pytest.approx(6 * HOUR_S, abs=3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_notifications_survive_the_deaths_of_the_notifier(
+    pipeline: Pipelines, source: Any, seed: int
+) -> None:
+    bad = Faults(crash_before_commit=0.05, crash_after_commit=0.05)
+    run = pipeline(
+        source(ALERTS), work={"load": Took(60, error="no disk"), "alert": 1}, faults=bad, seed=seed
+    )
+    for key in "12345":
+        run.submit("load", key)
+    run.until_quiet()
+    got = {(each.key, each.receiver.label) for each in run.notifications()}
+    labels = ("app alert", "command page", "webhook ${CHAT_URL}")
+    assert got == {(key, label) for key in "12345" for label in labels}
+    ids = {each.body["id"] for each in run.notifications() if each.receiver.app}
+    assert {name for name in run.states() if name.startswith("alert")} == {f"alert/{id_}" for id_ in ids}
+    assert len(ids) == 5
+    assert any("notifier" in line for line in run.faults())
+
+
 def test_submissions_can_be_cancelled_paused_and_resumed(pipeline: Pipelines, source: Any) -> None:
     run = pipeline(source(BY_SHOP), work={"fetch": HOUR_S})
     one, two = run.submit("fetch", "2026-11-20_oslo"), run.submit("fetch", "2026-11-21_oslo")

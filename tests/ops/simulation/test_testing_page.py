@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
 def test_the_shown_tests_pass_and_a_failure_prints_its_replay_command(project: Path) -> None:
     (project / "test_failing.py").write_text(FAILS)
     done = _pytest(project)
-    assert "1 failed, 6 passed" in done, done
+    assert "1 failed, 7 passed" in done, done
     assert 'replay: python -m pytest "test_failing.py::test_nothing_ever_goes_wrong" --sluice-seed 0' in done
     assert "the notification to run fetch/20261120_" in done
     assert " is lost" in done
