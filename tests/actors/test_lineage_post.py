@@ -5,7 +5,9 @@ import logging
 import pytest
 
 from sluice.actors.telemetry.openlineage import sender
+from sluice.actors.telemetry.openlineage.events import LineageNames
 from sluice.actors.telemetry.openlineage.sender import EventSender
+from tests.world import catalogue_of
 
 #: Address of a server that does not exist: no process listens on port 1.
 NOBODY = "http://user:secret@127.0.0.1:1"
@@ -36,3 +38,12 @@ def test_events_beyond_the_limit_of_the_queue_are_dropped_immediately(
     assert made.dropped == 3
     made.close()
     assert made.dropped == 5
+
+
+def test_a_key_that_no_longer_fits_its_app_is_reported_as_the_table_alone() -> None:
+    words = {"job_id": "{day}", "identifiers": {"day": "date"}, "bash_cmd": "true", "output_table": "visits"}
+    app = catalogue_of({"count": words}).app("count")
+    (fits,) = LineageNames("n", "t").outputs(app, "visits", "20240402")
+    (outdated,) = LineageNames("n", "t").outputs(app, "visits", "graz_20240402")
+    assert "2024-04-02" in str(fits.output_facets)
+    assert (outdated.name, outdated.output_facets) == ("visits", {})

@@ -1,11 +1,12 @@
-"""Apps keyed by partition: one fails first, one loses its worker, one exceeds its timeout."""
+"""Apps that make partitions: one fails first, one loses its worker, one exceeds its timeout, one is keyed by day."""
 
 import os
 import signal
 import time
+from datetime import date
 from pathlib import Path
 
-from sluice import app
+from sluice import app, each
 
 EVENTS = [{"table": "events", "start_offset": 1}]
 
@@ -29,3 +30,13 @@ def trends(job):
 def late(job):
     while True:
         pass
+
+
+@app(output_table="visits", max_fails=1)
+def count(job, day: date, shop: str = each(["graz", "oslo"])):
+    if job.round == 0 and shop == "oslo":
+        raise ValueError("no answer")
+
+
+@app(output_table="visitors", table_dependencies=[{"table": "visits"}])
+def visitors(): ...

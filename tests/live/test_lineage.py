@@ -145,7 +145,9 @@ def test_each_run_sends_lineage_events_with_its_inputs_and_outputs(
         wait_until(lambda: is_over("good"), within_s=60, meanwhile=workers.replace, explain=workers.log)
         # Submitted only now, because a worker that is killed loses the events that it has not sent yet.
         client.submit(Submission(app="late", start="2024-04-02", end="2024-04-02", id="late"))
-        wait_until(lambda: is_over("late"), within_s=60, explain=workers.log)
+        client.submit(Submission(app="visitors", start="2024-04-02", end="2024-04-02", id="days"))
+        for id_ in ("late", "days"):
+            wait_until(lambda id_=id_: is_over(id_), within_s=60, explain=workers.log)
         workers.close()
     broker.close()
     status = client.status("good")
@@ -155,6 +157,22 @@ def test_each_run_sends_lineage_events_with_its_inputs_and_outputs(
         assert (path, authorization) == ("/api/v1/lineage", f"Bearer {TOKEN}")
         openlineage.check(event)
     _check(marquez)
+    _check_days(marquez)
+
+
+def _check_days(marquez: Marquez) -> None:
+    """Check the events of the jobs with keys that make a day together, and those of the app that reads this day."""
+    count, (start, complete) = marquez.events("count"), marquez.events("visitors")
+    assert sorted(told(count)) == ["COMPLETE", "COMPLETE", "FAIL", "START", "START", "START"]
+    made = [output for event in count for output in event["outputs"]]
+    assert len(made) == 5
+    assert all((each["namespace"], each["name"]) == ("db", "visits") for each in made)
+    assert all(partitions(each, "output") == ["2024-04-02"] for each in made)
+    assert {"no answer" in str(event["run"]) for event in count if event["eventType"] == "FAIL"} == {True}
+    (read,) = start["inputs"]
+    assert (read["namespace"], read["name"], read.get("facets", {})) == ("db", "visits", {})
+    assert partitions(read, "input") == ["2024-04-02"]
+    assert told([start, complete]) == ["START", "COMPLETE"]
 
 
 def _check(marquez: Marquez) -> None:

@@ -9,12 +9,14 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from sluice.jobs.errors import BadKey
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import read_span, without_version
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.model.names import Claim
 from sluice.ledger.reads.run_records import RunOrigin
+from sluice.planner.keyspaces.partitions.daily_jobs import DAYS, day_of
 
 PRODUCER = "urn:sluice"
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -99,8 +101,10 @@ class LineageNames(Struct, frozen=True):
             yield Dataset(namespace=self.tables, name=table, facets=facets, input_facets=subset)
 
     def outputs(self, app: App | None, table: str, key: str) -> list[Dataset]:
-        """Return the table that a step fills, with the partitions in its key. They cannot be listed without the
+        """Return the table that a job fills, with the partitions in its key. They cannot be listed without the
         definition of the app."""
+        if app and app.table_of_days == table:
+            return [Dataset(namespace=self.tables, name=table, output_facets=_day(app, key))]
         text, version = without_version(key)
         subset: dict[str, Any] = {}
         if app and app.partitioning and app.partitioning.table == table:
@@ -119,6 +123,14 @@ def now() -> datetime:
 
 def _version(version: str | None) -> dict[str, Any]:
     return {"version": _facet("version", datasetVersion=version)} if version else {}
+
+
+def _day(app: App, key: str) -> dict[str, Any]:
+    try:
+        day = day_of(app, key)
+    except BadKey:
+        return {}  # The app has another template by now.
+    return _subset("output", DAYS, Span(day, day))
 
 
 def _subset(which: str, calendar: Calendar, span: Span) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Lineage of steps (jobs that make partitions): decides which event is sent when."""
+"""Lineage of jobs that make partitions of tables: decides which event is sent when."""
 
 from collections.abc import Callable, Mapping
 
@@ -45,15 +45,17 @@ class Lineage:
         return StepRun(self, sight)
 
     def began(self, sight: RunInfo, assignment: Assignment) -> None:
-        if assignment.table is None or assignment.span is None:
+        table = assignment.app.table_of_days or (assignment.table if assignment.span else None)
+        if table is None:
             return
-        job = sight.job
-        outputs = self._names.outputs(assignment.app, assignment.table, job.key)
+        outputs = self._names.outputs(assignment.app, table, sight.job.key)
         self._tell(_START, sight, inputs=list(self._names.inputs(assignment)), outputs=outputs)
 
     def recorded(self, sight: RunInfo, outcome: Outcome, *, refused: bool) -> None:
         ending = _ABORT if refused else _UNJUDGED.get(outcome.ending)
-        if sight.job.partitions is None or ending is None or outcome.ending is Ending.NOT_STARTED:
+        if ending is None or outcome.ending is Ending.NOT_STARTED:
+            return
+        if sight.job.partitions is None and not self._table_of_days(sight.job.app):
             return
         self._tell(ending, sight, error=None if ending == _ABORT else outcome.error)
 
@@ -74,9 +76,10 @@ class Lineage:
 
     def _look_back(self, past: FinishedRun, ending: str) -> None:
         stretch = past.stretch
-        if stretch.output_table is None or not self._told.is_news(stretch.right):
+        table = stretch.output_table or self._table_of_days(stretch.app)
+        if table is None or not self._told.is_news(stretch.right):
             return
-        done = self._names.outputs(self._definition(stretch.app), stretch.output_table, stretch.key)
+        done = self._names.outputs(self._definition(stretch.app), table, stretch.key)
         event = LineageEvent(
             event_type=ending,
             event_time=stretch.ended_at,
@@ -86,6 +89,10 @@ class Lineage:
             outputs=done if ending == _COMPLETE else [],
         )
         self._post.send(_ENCODER.encode(event))
+
+    def _table_of_days(self, app: str) -> str | None:
+        found = self._definition(app)
+        return found.table_of_days if found else None
 
     def _tell(
         self,
@@ -109,7 +116,7 @@ class Lineage:
 
 
 class StepRun:
-    """One run of a job that may be a step."""
+    """One run of a job that may make partitions."""
 
     traceparent = None
 
