@@ -209,12 +209,14 @@ class Job:
         return self._claimed.span
 
     @property
-    def partitions(self) -> list[str] | None:
+    def partitions(self) -> list[str]:
         """The partitions to make now, in order. An earlier round may have finished some of the span.
 
-        None if the app is not keyed by partition.
+        BadRequest if the job has no ``span``.
         """
-        return None if self._claimed.span is None else list(self._claimed.partitions)
+        if self._claimed.span is None:
+            raise self._refusal("partitions", "Use it only in apps that are keyed by partition.")
+        return list(self._claimed.partitions)
 
     @property
     def table(self) -> str | None:

@@ -146,7 +146,7 @@ class _Watch:
         self._pause_s = pause_s
         self._leaves = leaves
         self._said = ""
-        self._left = [*(job.partitions or ())]
+        self._left = [*job.claimed.partitions]
 
     def outcome(self) -> Outcome:
         found = self._attachment.handle

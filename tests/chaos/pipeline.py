@@ -142,14 +142,14 @@ def report(job: Job) -> None:
 @app(output_table="raw", step_size=10, **_WORDS)
 def collect(job: Job) -> None:
     with told(job):
-        for partition in job.partitions or ():
+        for partition in job.partitions:
             job.done(partition)
 
 
 @app(output_table="clean", step_size=7, table_dependencies=[{"table": "raw", "start_offset": 2}], **_WORDS)
 def cleanse(job: Job) -> None:
     with told(job):
-        for partition in job.partitions or ():
+        for partition in job.partitions:
             job.done(partition)
 
 

@@ -15,7 +15,7 @@ def _note(word: str, job: Job, partition: str) -> None:
 
 
 def _make(job: Job) -> None:
-    for partition in job.partitions or ():
+    for partition in job.partitions:
         _note("begun", job, partition)
         job.done(partition)
         _note("done", job, partition)

@@ -157,10 +157,11 @@ def _of_error(error: BaseException, retried: RetriedErrors) -> Outcome:
 
 def _given(job: Job) -> dict[str, object]:
     """Return the arguments that are determined by the key."""
-    own: dict[str, object] = {"work_ids": job.work_ids, "span": job.span, "partitions": job.partitions}
+    own: dict[str, object] = {"work_ids": job.work_ids, "span": job.span}
     own |= {"table": job.table, "version": job.version, "inputs": job.inputs or None}
     if job.span is not None:
         own["start"], own["end"] = job.span
+        own["partitions"] = job.partitions
     return {name: value for name, value in own.items() if value is not None} | dict(job.ids)
 
 

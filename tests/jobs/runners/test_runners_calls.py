@@ -73,9 +73,11 @@ def test_a_step_gets_its_ends_and_missing_partitions_as_arguments(bench: Bench) 
 
 def test_a_chunk_has_no_partitions_and_a_finished_span_has_none_left(bench: Bench) -> None:
     seen: list[object] = []
-    bench.call(lambda job: seen.append(job.partitions), ids={}, work_ids=(1,))
+    refused = bench.call(lambda job: seen.append(job.partitions), ids={}, work_ids=(1,))
     bench.call(lambda job: seen.append(job.partitions), ids={}, span=("a", "a"))
-    assert seen == [None, []]
+    assert seen == [[]]
+    assert "job.partitions is not available to this run" in str(refused.error)
+    assert "only in apps that are keyed by partition" in str(refused.error)
 
 
 def test_kwargs_may_be_called_start_and_end_if_the_job_is_no_step(bench: Bench) -> None:
