@@ -1,11 +1,12 @@
 """The jobs that a preview lists, with pushed children, compared with the jobs that a submission then runs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
@@ -21,11 +22,14 @@ SHOPS = ["g", "o"]
 
 
 class Pipeline(NamedTuple):
-    """Apps, jobs that were run before, and the submission."""
+    """Apps, jobs that were run before (of which those of the apps in ``failing`` failed), and the submission with its
+    options."""
 
     apps: dict[str, dict[str, Any]]
     before: list[tuple[str, str]]
+    failing: set[str]
     asked: str
+    options: dict[str, Any]
 
 
 @st.composite
@@ -35,7 +39,9 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
     by_shop = [draw(st.booleans()) for _ in range(size)]
     apps: dict[str, dict[str, Any]] = {}
     for place in range(size):
-        app = apps[f"a{place}"] = {"job_id": "{n}_{shop}" if by_shop[place] else "{n}", "bash_cmd": "true"}
+        key = "{n}_{shop}" if by_shop[place] else "{n}"
+        app: dict[str, Any] = {"job_id": key, "bash_cmd": "true", "max_fails": 0}
+        apps[f"a{place}"] = app
         if by_shop[place]:
             app["autofill_values"] = {"shop": SHOPS}
         parents = draw(st.lists(st.integers(0, place - 1), unique=True, max_size=3)) if place else []
@@ -54,15 +60,20 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
     return Pipeline(
         apps=apps,
         before=draw(st.lists(st.tuples(names, st.sampled_from(["all", "wanted"])), max_size=2)),
+        failing=draw(st.sets(names, max_size=2)),
         asked=draw(names),
+        options={
+            "push": draw(st.sampled_from(["all", "wanted"])),
+            "rerun": draw(st.sampled_from([None, "job", "downstream"])),
+        },
     )
 
 
-def run_everything(world: World) -> None:
+def run_everything(world: World, failing: Collection[str] = ()) -> None:
     while ready := world.ready():
         for job in sorted(ready):
             if world.state(job) is State.READY:
-                world.finish(job)
+                world.finish(job, Ending.ERROR if job.split("/")[0] in failing else Ending.DONE)
 
 
 def keys(world: World, app: str) -> list[str]:
@@ -84,11 +95,13 @@ def test_exactly_the_jobs_of_the_plan_run(ledger_url: str, kept_ledger: KeptLedg
         world.define(drawn.apps)
         for app, push in drawn.before:
             world.submit(app, None, keys=keys(world, app), push=push)
-            run_everything(world)
-        found = shown(world, Submission(app=drawn.asked, keys=tuple(keys(world, drawn.asked))))
+            run_everything(world, drawn.failing)
+        found = shown(
+            world, Submission(app=drawn.asked, keys=tuple(keys(world, drawn.asked)), **drawn.options)
+        )
         before = dict(world.states())
         claims = {name: known_claims(world, name) for name in world.states()}
-        world.submit(drawn.asked, None, keys=keys(world, drawn.asked))
+        world.submit(drawn.asked, None, keys=keys(world, drawn.asked), **drawn.options)
         run_everything(world)
         ran = {name for name in world.states() if known_claims(world, name) > claims.get(name, 0)}
         new = {str(job.name) for job in found.jobs if found.outlook[job.name].fate is Forecast.NEW}
