@@ -5,6 +5,7 @@ A ``TwoWay`` function computes dependencies in both directions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -58,6 +59,9 @@ class Gate(Struct, frozen=True, gc=False):
     needs: tuple[Need, ...]
 
 
+#: Maximum number of jobs that one call of a user's function may name.
+NEIGHBOURS_MAX = 1_000_000
+
 #: Called with the app and the identifiers of one job. Returns pairs of an app, and the identifiers or the key of a job.
 Neighbours = Callable[[str, Mapping[str, Value]], Iterable[Any]]
 
@@ -95,9 +99,11 @@ class TwoWay(Struct, frozen=True):
         self, side: str, function: Neighbours, app: str, ids: Mapping[str, Value]
     ) -> Iterator[Neighbour]:
         try:
-            answer = list(function(app, dict(ids)))
+            answer = list(islice(function(app, dict(ids)), NEIGHBOURS_MAX + 1))
         except Exception as error:
             raise self.refusal(f"raised {type(error).__name__} in {side}: {error}", app, ids) from error
+        if len(answer) > NEIGHBOURS_MAX:
+            raise self.refusal(f"named more than {NEIGHBOURS_MAX:,} jobs in {side}", app, ids)
         for each in answer:
             if not _is_neighbour(each):
                 raise self.refusal(

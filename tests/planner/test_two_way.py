@@ -1,6 +1,7 @@
 """Dependencies that are determined by a two-way function."""
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -102,6 +103,14 @@ def test_a_function_that_contradicts_itself_is_refused() -> None:
 def test_an_invalid_answer_of_a_function_is_reported_with_its_job(function: str, what: str) -> None:
     with pytest.raises(BadRequest, match=rf"two_ways:{function}, called for c \(date=20260101\), {what}"):
         parents(_one(function), JobName("c", "20260101"))
+
+
+def test_an_endless_answer_is_refused() -> None:
+    with (
+        patch("sluice.jobs.model.dependency.NEIGHBOURS_MAX", 1000),
+        pytest.raises(BadRequest, match=r"Endless, called for c .* named more than 1,000 jobs in parents"),
+    ):
+        parents(_one("Endless"), JobName("c", "20260101"))
 
 
 def test_a_job_that_would_wait_for_itself_is_refused_with_the_path() -> None:

@@ -81,6 +81,14 @@ class Down:
         return [(app, {"x": int(ids["x"]) + 1})] if int(ids["x"]) < 3 else []
 
 
+class Endless:
+    """Function that never stops naming jobs."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> Iterator[Pair]:
+        while True:
+            yield "p", ids
+
+
 class Odd:
     """Function with an unusable answer, or an error instead of an answer."""
 
