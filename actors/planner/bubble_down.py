@@ -23,10 +23,13 @@ _LOG = logging.getLogger("sluice.planner")
 
 
 def may_push(catalogue: Catalogue, app: str) -> bool:
-    """Return whether the end of a job of this app can cause children to be planned, or complete a day of a table."""
+    """Return whether the end of a job of this app can cause children to be planned, or complete a day of a table. It
+    causes no chunks: only a submission about work IDs does."""
     if app not in catalogue or catalogue[app].partitioning is not None:
         return False
-    return makes_days(catalogue, app) or bool(catalogue.children_of(app))
+    return makes_days(catalogue, app) or any(
+        catalogue[child].chunking is None for child in catalogue.children_of(app)
+    )
 
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:

@@ -8,14 +8,18 @@ the submission would run itself, the submission waits for it to end and is plann
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
 from sluice.actors.planner.notify_rules import rules_of, store_rules
+from sluice.actors.planner.walks import arrive, stop
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import Selected, select
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.freshness import UnfinishedWork
+from sluice.jobs.model.plan import JobPlan
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.ledger.database.connection import Ledger, Tx
@@ -23,8 +27,9 @@ from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.planner.keyspaces.chunks.chunk_graph import nodes_of
+from sluice.planner.keyspaces.chunks.chunk_inputs import ChunkInputWalk
 from sluice.planner.keyspaces.chunks.chunk_keys import require_chunk_words
-from sluice.planner.keyspaces.chunks.chunk_plan import chunk
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 
 #: Seconds that users' code may take to select work IDs. After that, another planner assumes that this one has died and
 #: selects again.
@@ -75,6 +80,7 @@ def _plan(
         freshness.lock_apps(tx, {node.app.name for node in nodes})
         past = freshness.FreshnessFacts(tx, tx.current_time(), number)
         chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
+        plan = _with_inputs(tx, catalogue, replace(submission, kwargs=selected.kwargs), chunked, number)
     except BadRequest as error:
         submissions.refuse(tx, number, error.reason)
         return []
@@ -83,9 +89,22 @@ def _plan(
         return []
     submissions.activate(tx, [number])
     store_rules(tx, catalogue, [(number, submission)])
-    told = plans.plan(tx, chunked.plan(number))
+    told = plans.plan(tx, plan)
     submissions.settle(tx, [number])
     return announce(tx, follow_turns(tx, catalogue, told))
+
+
+def _with_inputs(
+    tx: Tx, catalogue: Catalogue, submission: Submission, chunked: Chunked, number: int
+) -> JobPlan:
+    """Return the plan of the chunks, together with the jobs with keys that they need."""
+    plan = chunked.plan(number)
+    if chunked.waits_for or not chunked.needs_keys:
+        return plan
+    now = tx.current_time() if any(catalogue.minds_age(job.name.app) for job in chunked.jobs) else None
+    walk = ChunkInputWalk(catalogue, number, submission, now, chunks=chunked.jobs)
+    (arrived,) = arrive(tx, catalogue, [walk], now, stop)
+    return arrived.plan(plan)
 
 
 def _wait(tx: Tx, number: int, waits_for: Sequence[UnfinishedWork]) -> None:

@@ -165,7 +165,7 @@ class Catalogue(Mapping[str, App]):
 
     def may_need_tables(self, name: str) -> bool:
         """Return whether this app's jobs have keys, and a plan for them may need partitions."""
-        return name in self._reading and self._apps[name].partitioning is None
+        return name in self._reading and self._apps[name].is_keyed_by_template
 
     def level(self, name: str) -> int:
         """Return the place of an app in a plan with jobs with keys and steps. Steps have odd levels, jobs with keys
@@ -181,8 +181,14 @@ class Catalogue(Mapping[str, App]):
         return name in self._undoing
 
     def bridged_by(self, name: str) -> tuple[tuple[Alternative, Bridge], ...]:
-        """Return every group in which a two-way function may name a job of this app as a parent."""
-        return tuple(self._bridged[name])
+        """Return every group of jobs with keys in which a two-way function may name a job of this app as a parent."""
+        return tuple(each for each in self._bridged[name] if each[0].child.is_keyed_by_template)
+
+    def bridged_to_work_ids(self, name: str) -> tuple[tuple[App, Bridge], ...]:
+        """Return every app keyed by chunk with a two-way function that may name a job of this app as a parent."""
+        return tuple(
+            (group.child, bridge) for group, bridge in self._bridged[name] if group.child.chunking is not None
+        )
 
     def below(self, names: Iterable[str]) -> set[str]:
         """Return these apps and all of their descendants."""

@@ -76,9 +76,10 @@ class App(Struct, frozen=True, kw_only=True):
     in ``saga`` only.
 
     Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
-    is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, their templates accept any
-    key, and their groups are empty. If an app that is keyed by template has ``daily``, all of its jobs of one day
-    together make the partition of this day.
+    is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, and their templates accept any
+    key. The groups of the latter are empty. The former has at most one, in which two-way functions lead from work IDs
+    to jobs with keys. If an app that is keyed by template has ``daily``, all of its jobs of one day together make the
+    partition of this day.
 
     ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
     ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
@@ -155,17 +156,19 @@ class App(Struct, frozen=True, kw_only=True):
     def parent_apps(self) -> Iterator[str]:
         """Every app named as a parent, in the order of the definition, with repeats."""
         yield from (name for group in self.groups for parents in group.all_of for name in parents.apps)
-        yield from self._dependencies
+        yield from self.situational_parent_apps
 
     @property
     def firm_parent_apps(self) -> Iterator[str]:
         """Parent apps that are named together with the needed keys, not by a function."""
         mappings = (parents for group in self.groups for parents in group.all_of if not parents.function)
         yield from (name for parents in mappings for name in parents.apps)
-        yield from self._dependencies
+        yield from self.situational_parent_apps
 
     @property
-    def _dependencies(self) -> Iterator[str]:
+    def situational_parent_apps(self) -> Iterator[str]:
+        """Parent apps that are needed for the same work IDs or for tables, so that a plan determines the parents of a
+        job."""
         yield from (each.app for each in (self.chunking.dependencies if self.chunking else ()))
         tables = self.filling.dependencies if self.filling else ()
         yield from (name for each in tables if (name := each.producer or each.daily_maker))

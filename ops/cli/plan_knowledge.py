@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
+
+from msgspec.structs import replace
 
 from sluice.actors.branches import branch_of
 from sluice.actors.planner.walks import with_outdated
@@ -17,7 +20,7 @@ from sluice.ledger.stats import runtimes
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
-from sluice.planner.preview.preview import Preview, preview
+from sluice.planner.preview.preview import Preview, preview, preview_chunks
 from sluice.planner.preview.pushes import with_pushed
 from sluice.planner.preview.table_preview import TablePreview, preview_tables
 
@@ -43,16 +46,19 @@ def known_preview(
 
 def known_chunks(
     context: CommandContext, submission: Submission, selected: Selected, now: datetime | None
-) -> tuple[Chunked, Mapping[str, float], datetime]:
-    """Return the plan of a submission about work IDs, the known seconds per job of each app, and the time of the
-    plan.
+) -> tuple[Chunked, Preview | None, Mapping[str, float], datetime]:
+    """Return the plan of a submission about work IDs, its preview if it needs jobs with keys, the known seconds per job
+    of each app, and the time of the plan.
     """
 
-    def look(tx: Tx) -> tuple[Chunked, Mapping[str, float], datetime]:
+    def look(tx: Tx) -> tuple[Chunked, Preview | None, Mapping[str, float], datetime]:
         past = freshness.FreshnessFacts(tx, now or tx.current_time(), number=0)
         found = chunk(context.catalogue, submission, selected.work_ids, selected.kwargs, past)
-        apps = sorted({job.name.app for job in found.jobs})
-        return found, runtimes.known_s(tx, apps), past.now
+        find = partial(_find, tx, context.catalogue)
+        handed_on = replace(submission, kwargs=selected.kwargs)
+        whole = preview_chunks(context.catalogue, handed_on, find, past.now, found)
+        apps = sorted({job.name.app for job in (whole.jobs if whole else found.jobs)})
+        return found, whole, runtimes.known_s(tx, apps), past.now
 
     return Installation(context).ask(look)
 
@@ -70,9 +76,7 @@ def known_tables(
     """
 
     def look(tx: Tx) -> tuple[TablePreview, Mapping[str, float], datetime]:
-        def find(names: list[JobName]) -> Mapping[JobName, KnownJob]:
-            return with_outdated(tx, catalogue, known_jobs.find_with_ages(tx, names))
-
+        find = partial(_find, tx, catalogue)
         at = now or tx.current_time()
         found = preview_tables(catalogue, submission, partitions.LedgerTables(tx), find, at)
         apps = {supply.app.name for supply in found.layout.supplies if supply.app}
@@ -80,3 +84,7 @@ def known_tables(
         return found, runtimes.known_s(tx, sorted(apps)), at
 
     return Installation(context).ask(look)
+
+
+def _find(tx: Tx, catalogue: Catalogue, names: list[JobName]) -> Mapping[JobName, KnownJob]:
+    return with_outdated(tx, catalogue, known_jobs.find_with_ages(tx, names))

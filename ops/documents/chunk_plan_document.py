@@ -14,13 +14,16 @@ from sluice.planner.preview.forecast import Outlook
 from sluice.planner.preview.preview import Preview
 
 
-def as_chunk_document(found: Chunked, paces_s: Mapping[str, float], *, now: datetime) -> PlanDocument:
+def as_chunk_document(
+    found: Chunked, whole: Preview | None, paces_s: Mapping[str, float], *, now: datetime
+) -> PlanDocument:
     """Return the jobs that would run, each with the reason why its results are not fresh. If the submission would stay
-    unplanned, return the work that it waits for and no jobs.
+    unplanned, return the work that it waits for and no jobs. ``whole`` are the chunks together with the jobs with keys
+    that they need, if they need any.
     """
     planned = () if found.waits_for else found.jobs
-    outlook = Outlook(planned, found.known)
-    document = as_document(Preview(jobs=planned, known={}, outlook=outlook), paces_s, now=now)
+    whole = whole or Preview(jobs=planned, known={}, outlook=Outlook(planned, found.known))
+    document = as_document(whole, paces_s, now=now)
     whys = {(job.app, job.key): _stale(age, now) for job, age in found.ages.items()}
     return replace(
         document,

@@ -78,14 +78,10 @@ def _edges(catalogue: Catalogue, app: App) -> Iterator[Edge]:
         for parents in group.all_of:
             for parent in parents.apps:
                 yield Edge(parent, app.name, group.name if len(app.groups) > 1 else "", parents.when)
-    if not app.is_keyed_by_template:
-        yield from (Edge(parent, app.name) for parent in app.parent_apps)
+    yield from (Edge(parent, app.name) for parent in app.situational_parent_apps)
     for each in app.filling.dependencies if app.filling else ():
-        filler = table_of(catalogue, each.table).filled_by
-        if filler is None:
+        if table_of(catalogue, each.table).filled_by is None:
             yield Edge(table_id(each.table), app.name)
-        elif app.daily:
-            yield Edge(filler, app.name)
 
 
 def _left_out(catalogue: Catalogue, names: Collection[str]) -> str:

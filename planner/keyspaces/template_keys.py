@@ -158,17 +158,19 @@ def _gate(alternative: Alternative, ids: Mapping[str, Value]) -> Gate:
         named = _parents(alternative.child, ways[0], ids)
         needs = tuple(map(Need, named, repeat(ways[0].when), repeat(ways[0].lag_s_max)))
         return Gate(alternative.name, needs)
+    return Gate(alternative.name, united_needs((way, _parents(alternative.child, way, ids)) for way in ways))
+
+
+def united_needs(named: Iterable[tuple[Link | Bridge, Iterable[JobName]]]) -> tuple[Need, ...]:
+    """Return the needs for the parents that several links and bridges name, each parent once, in canonical order."""
     strictest: dict[JobName, When] = {}
     lags_s: dict[JobName, float] = {}
-    for way in sorted(ways, key=lambda way: _STRICTEST.index(way.when)):
-        parents = _parents(alternative.child, way, ids)
+    for way, parents in sorted(named, key=lambda each: _STRICTEST.index(each[0].when)):
         for parent in parents:
             strictest.setdefault(parent, way.when)
         if way.lag_s_max is not None:
             lags_s.update({each: min(way.lag_s_max, lags_s.get(each, way.lag_s_max)) for each in parents})
-    return Gate(
-        alternative.name, tuple([Need(each, strictest[each], lags_s.get(each)) for each in sorted(strictest)])
-    )
+    return tuple([Need(each, strictest[each], lags_s.get(each)) for each in sorted(strictest)])
 
 
 def _parents(child: App, way: Link | Bridge, ids: Mapping[str, Value]) -> list[JobName]:

@@ -16,6 +16,8 @@ from sluice.jobs.states import DEAD, TERMINAL, State
 from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.chunks.chunk_inputs import ChunkInputWalk
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked
 from sluice.planner.preview.forecast import Outlook
 
 Lookup = Callable[[list[JobName]], Mapping[JobName, KnownJob]]
@@ -43,6 +45,16 @@ class Preview(Struct, frozen=True, kw_only=True):
 def preview(catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime) -> Preview:
     """Walk as the planner would, using the states that ``lookup`` returns. BadRequest if the planner would refuse."""
     return preview_of(catalogue, submission, lookup, [partial(Walk, catalogue, 0, submission, now)])
+
+
+def preview_chunks(
+    catalogue: Catalogue, submission: Submission, lookup: Lookup, now: datetime, found: Chunked
+) -> Preview | None:
+    """Return the preview of these chunks and of the jobs with keys that they need, or None if they need none."""
+    if found.waits_for or not found.needs_keys:
+        return None
+    begin = partial(ChunkInputWalk, catalogue, 0, submission, now, chunks=found.jobs)
+    return preview_of(catalogue, submission, lookup, [begin])
 
 
 def preview_of(

@@ -1,6 +1,7 @@
 """Commands about apps that are keyed by chunk, without a ledger, and the example of Stau."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,29 @@ def test_dependencies_are_edges_of_the_graph(chunked: Typist) -> None:
     graph = chunked.asks("graph", "orders")
     assert [node["id"] for node in graph["nodes"]] == ["customers", "orders"]
     assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == [("customers", "orders")]
+
+
+def test_commands_show_jobs_with_keys_that_work_ids_need(chunked: Typist, tmp_path: Path) -> None:
+    (tmp_path / "shops.py").write_text(
+        "class Shops:\n"
+        "    def parents(self, app, ids): return [('fetch', {'shop': 'oslo'})] if ids['work_id'] < 4 else []\n"
+        "    def children(self, app, ids): return [('score', {'work_id': each}) for each in (1, 2, 3)]\n"
+    )
+    bridge = {"_func": "shops:Shops", "app_name": ["fetch"], "when": "finished"}
+    apps = {"fetch": {"job_id": "{shop}"}, "score": {"chunk_size": 2, "depends_on": bridge}}
+    chunked.apps("shops.json", apps)
+
+    def asked(*words: str) -> Any:
+        return chunked.asks("--apps", "shops.json", *words)
+
+    assert asked("children", "fetch", "oslo") == [{"app": "score", "work_ids": [[1, 3]]}]
+    assert asked("apps", "show", "fetch")["children"] == ["score"]
+    (edge,) = asked("graph")["edges"]
+    assert (edge["from"], edge["to"], edge["when"]) == ("fetch", "score", "finished")
+    shown = chunked.types("--apps", "shops.json", "apps", "show", "score").out
+    assert "fetch       any time      keys by shops:Shops\n" in shown, shown
+    refused = chunked.types("--apps", "shops.json", "children", "fetch", "rome")
+    assert "but does not name this job as a parent of it" in refused.err
 
 
 def test_a_chunk_can_be_run_with_bypass(chunked: Typist) -> None:

@@ -1,6 +1,6 @@
 """Two-way functions that the definitions in tests name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 
 from sluice.jobs.keys.identifiers import Value, number_of_day, parse_day
@@ -81,12 +81,60 @@ class Down:
         return [(app, {"x": int(ids["x"]) + 1})] if int(ids["x"]) < 3 else []
 
 
+class Shops:
+    """Relation in which a work ID needs ``fetch {shop}``: odd numbers need oslo, even ones graz, and 7 needs both."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("fetch", {"shop": shop}) for shop in _shops(int(ids["work_id"]))]
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("score", {"work_id": each}) for each in range(1, 101) if ids["shop"] in _shops(each)]
+
+
+def _shops(number: int) -> list[str]:
+    return ["graz", "oslo"] if number == 7 else [["graz"], ["oslo"]][number % 2]
+
+
+class DrawnPairs:
+    """Relation that a test draws: pairs of a work ID of ``score`` and the key of a job of ``fetch``. ``hidden`` pairs
+    are those that ``children`` does not name."""
+
+    pairs: Iterable[tuple[int | str, str]] = ()
+    hidden: Iterable[tuple[int | str, str]] = ()
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("fetch", key) for work_id, key in self.pairs if work_id == ids["work_id"]]
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        named = [pair for pair in self.pairs if pair not in self.hidden]
+        return [("score", {"work_id": work_id}) for work_id, key in named if key == ids["shop"]]
+
+
 class Endless:
     """Function that never stops naming jobs."""
 
     def parents(self, app: str, ids: Mapping[str, Value]) -> Iterator[Pair]:
         while True:
             yield "p", ids
+
+
+class Misnaming:
+    """Function that names a job of an app keyed by chunk in this way."""
+
+    def __init__(self, named: object) -> None:
+        self._named = named
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("fetch", "oslo")]
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("score", self._named)]
+
+
+naming_a_chunk = Misnaming("1-3@7")
+naming_several_ids = Misnaming({"work_id": [1, 3]})
+naming_no_id = Misnaming({"work_id": True})
+naming_another_id = Misnaming({"work_id": 2})
 
 
 class Odd:

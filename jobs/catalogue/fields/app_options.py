@@ -6,10 +6,15 @@ from typing import Any
 
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, unknown
 from sluice.jobs.catalogue.fields import chunk_options, partition_options
-from sluice.jobs.catalogue.fields.chunk_options import CHUNK_WORDS, any_key, read_chunking
+from sluice.jobs.catalogue.fields.chunk_options import (
+    CHUNK_WORDS,
+    any_key,
+    read_chunking,
+    read_groups_of_work_ids,
+)
 from sluice.jobs.catalogue.fields.compensation_option import read_compensate
 from sluice.jobs.catalogue.fields.dependency_grammar import read_groups
-from sluice.jobs.catalogue.fields.draft import Draft, UnreadApp
+from sluice.jobs.catalogue.fields.draft import Draft, Mention, UnreadApp
 from sluice.jobs.catalogue.fields.literals import read_autofill, read_kinds, read_values
 from sluice.jobs.catalogue.fields.notify_option import read_notify
 from sluice.jobs.catalogue.fields.partition_options import (
@@ -38,6 +43,8 @@ from sluice.jobs.model.queues import CONTROL
 from sluice.jobs.policy.policy import Policy
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
+#: Options that an app with chunks cannot have.
+_KEY_WORDS = tuple(word for word in TEMPLATE_WORDS if word != "depends_on")
 WORDS = (
     *(*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS),
     *("compensate", "breaker", "retry_budget", "rate_limit", "notify", *POLICY_WORDS, *NOTES),
@@ -74,7 +81,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         template=template,
         declared=read_kinds(words.get("identifiers", {}), at.inside("identifiers")),
         autofill=read_autofill(words.get("autofill_values", {}), at.inside("autofill_values")),
-        groups=read_groups(words.get("depends_on", {}), at.inside("depends_on")),
+        groups=_groups(words, chunking, at.inside("depends_on")),
         filtered=filtered,
         filter_path=path,
         filter_function=function,
@@ -97,6 +104,16 @@ def _policy(words: Mapping[str, object], entry: UnreadApp, chunking: Chunking | 
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
     return policy
+
+
+def _groups(
+    words: Mapping[str, object], chunking: Chunking | None, at: At
+) -> Mapping[str, tuple[Mention, ...]]:
+    if "depends_on" not in words:
+        return {}
+    if chunking:
+        return read_groups_of_work_ids(words["depends_on"], at)
+    return read_groups(words["depends_on"], at)
 
 
 def _options(entry: UnreadApp, at: At) -> Mapping[str, object]:
@@ -122,6 +139,7 @@ def _placeholders(
 def _of_one_keyspace(words: Mapping[str, object], entry: UnreadApp, at: At) -> Mapping[str, object]:
     """Return the options of one way of keying jobs. If options of several ways are mixed, the others are left out."""
     of_template = _written(TEMPLATE_WORDS, words)
+    of_keys = _written(_KEY_WORDS, words)
     of_chunks = _written(CHUNK_WORDS, words)
     of_partitions = _written(PARTITION_WORDS, words)
     left_out: list[str] = []
@@ -134,10 +152,9 @@ def _of_one_keyspace(words: Mapping[str, object], entry: UnreadApp, at: At) -> M
     elif of_chunks and "chunk_size" not in words:
         at.add(f"{', '.join(of_chunks)}: there is no chunk_size, which an app that is keyed by chunk needs")
         left_out = of_chunks if of_template else []
-    elif of_chunks and of_template:
-        needs = "; list the apps that it needs in dependencies" if "depends_on" in of_template else ""
-        at.add(f"{', '.join(of_template)}: an app with chunk_size has no keys of its own{needs}")
-        left_out = of_template
+    elif of_chunks and of_keys:
+        at.add(f"{', '.join(of_keys)}: an app with chunk_size has no keys of its own")
+        left_out = of_keys
     return {word: value for word, value in words.items() if word not in left_out}
 
 

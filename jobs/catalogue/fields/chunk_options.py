@@ -3,6 +3,7 @@
 chunk_size   = a whole number from 1 on, the work IDs of one job
 dependencies = [{job_type: app, max_lag: minutes or "6h", custom_kwargs: {name: value},
                  allow_missing_work_ids: bool, unique: bool} …]
+depends_on   = one group of mappings with _func (see dependency_grammar)
 select_work, default_work_ids = module:function, or in Python the function itself
 freshness_by = [kwarg …]        allow_multiple_jobs = bool        data_sources, data_sinks = [text …]
 """
@@ -12,7 +13,8 @@ from typing import Any
 
 from sluice.jobs.api.definition import Definition
 from sluice.jobs.catalogue.errors import At, Words, name_of_app, read_fields, truth, unknown
-from sluice.jobs.catalogue.fields.draft import Selector, UnreadApp
+from sluice.jobs.catalogue.fields.dependency_grammar import read_groups
+from sluice.jobs.catalogue.fields.draft import Mention, Selector, UnreadApp
 from sluice.jobs.catalogue.fields.policy_options import read_lag_s
 from sluice.jobs.catalogue.sources.functions import find_function, path_of
 from sluice.jobs.keys.chunks import Chunking, Dependency
@@ -48,6 +50,24 @@ def read_chunking(words: Mapping[str, object], entry: UnreadApp, at: At) -> Chun
         default_ids=default.function if default else None,
         default_ids_path=default.path if default else None,
     )
+
+
+def read_groups_of_work_ids(word: object, at: At) -> Mapping[str, tuple[Mention, ...]]:
+    """Return the dependency group of an app that is keyed by chunk. Work IDs lead to jobs with keys only by a two-way
+    function, and a chunk has no alternatives.
+    """
+    groups = read_groups(word, at)
+    if len(groups) > 1:
+        at.add("an app with chunk_size has no alternatives; write all of its mappings in one group")
+        return {}
+    mentions = [mention for group in groups.values() for mention in group]
+    if word == {} or any(mention.function is None for mention in mentions):
+        at.add(
+            "a work ID leads to jobs with keys only by a two-way function: give the mapping a _func;"
+            " list apps with chunk_size in dependencies"
+        )
+        return {}
+    return groups
 
 
 def read_selector(value: object) -> Selector:

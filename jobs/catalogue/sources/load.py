@@ -184,11 +184,14 @@ def _check_parents(
                 f"{app} is keyed by partition, so neither a key nor a work ID leads to its jobs;"
                 " only an app that reads its table can need it, by table_dependencies"
             )
-        elif draft.chunking and drafts[app].work.unbounded:
+        elif word == "dependencies" and drafts[app].work.unbounded:
             at.add(f"{app} is_long_running, so its work IDs never finish")
-        elif draft.chunking and not drafts[app].chunking:
-            at.add(f"{app} has no jobs for work IDs, because it is not keyed by chunk; give it a chunk_size")
-        elif drafts[app].chunking and not draft.chunking:
+        elif word == "dependencies" and not drafts[app].chunking:
+            at.add(
+                f"{app} has no jobs for work IDs, because it is not keyed by chunk; give it a chunk_size,"
+                " or name it in depends_on with a two-way function"
+            )
+        elif word == "depends_on" and drafts[app].chunking:
             at.add(
                 f"{app} is keyed by chunk, so no key leads to its jobs;"
                 " only an app with chunk_size can need it, by dependencies"

@@ -5,7 +5,8 @@ of a needed app is planned under two conditions. A planned chunk shares work IDs
 enough for that planned chunk. The inputs of fresh chunks are not examined.
 
 In the end, each planned chunk waits for the planned chunks of the apps it needs, if they share an ID with it. It does
-not matter which chunk caused them to run.
+not matter which chunk caused them to run. It also waits for the jobs with keys that its work IDs need (see
+``chunk_inputs``).
 
 A cut (``cuts``) is a piece of the sorted list, given by its first position and the position after its last. The list is
 divided into stretches as long as the longest chunk of any app, and each app cuts every stretch by its own size. So no
@@ -17,7 +18,7 @@ Pure: ``ChunkKnowledge`` provides the history.
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -34,8 +35,7 @@ from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.states import State
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, require_fit, terms_of
 from sluice.planner.keyspaces.chunks.chunk_graph import AppNode, nodes_of
-
-Cut: TypeAlias = tuple[int, int]
+from sluice.planner.keyspaces.chunks.chunk_inputs import Cut, KeyedNeeds
 
 
 def cuts(length: int, size: int, longest: int) -> list[Cut]:
@@ -107,7 +107,8 @@ class Chunked(Struct, frozen=True, kw_only=True):
 
     ``jobs`` come after the jobs that they need. ``known`` are the dependencies that the submission names itself
     (``after``), with their states. If ``waits_for`` is not empty, the submission must be planned again once that work
-    has ended; the other fields are then the result as of now.
+    has ended; the other fields are then the result as of now. With ``needs_keys`` some jobs need jobs with keys, which
+    a ``ChunkInputWalk`` adds to the plan.
     """
 
     jobs: tuple[PlannedJob, ...]
@@ -116,6 +117,7 @@ class Chunked(Struct, frozen=True, kw_only=True):
     ages: Mapping[JobName, Age]
     known: Mapping[JobName, State]
     waits_for: tuple[UnfinishedWork, ...]
+    needs_keys: bool
 
     def plan(self, number: int) -> JobPlan:
         """Return the plan for the submission of this number."""
@@ -151,10 +153,12 @@ def chunk(
         for place, node in enumerate(nodes)
     ]
     jobs = [PlannedJob(name=name, standing=EntryState.EXPECTED) for name in after]
+    keyed = KeyedNeeds(catalogue)
     for place in reversed(range(len(nodes))):
-        needs = run.needs(place, named)
         if after:
             needs = {cut: [Need(name) for name in after] for cut in named[place]}
+        else:
+            needs = run.needs(place, named, keyed)
         jobs += _jobs(nodes[place], named[place], needs, shared)
     return Chunked(
         jobs=tuple(jobs),
@@ -162,7 +166,8 @@ def chunk(
         fresh=tuple(run.fresh),
         ages={named[place][cut]: age for (place, cut), age in run.ages.items()},
         known=after,
-        waits_for=tuple(run.waits_for()),
+        waits_for=run.waits_for,
+        needs_keys=keyed.is_any,
     )
 
 
@@ -198,16 +203,24 @@ class _Chunks:
                     wanting = reached[edge.parent].setdefault(cut, [])
                     if edge.dependency not in wanting[-1:]:
                         wanting.append(edge.dependency)
+        self.waits_for = tuple(self._waits_for())
 
-    def needs(self, place: int, named: Sequence[Mapping[Cut, JobName]]) -> dict[Cut, list[Need]]:
-        """Return, for each planned chunk of a node, the chunks it waits for."""
+    def needs(
+        self, place: int, named: Sequence[Mapping[Cut, JobName]], keyed: KeyedNeeds
+    ) -> dict[Cut, list[Need]]:
+        """Return, for each planned chunk of a node, the chunks and the jobs with keys that it waits for. If the
+        submission waits to be planned, the latter are left out, so that users' functions are not called for nothing.
+        """
         needs: dict[Cut, list[Need]] = {}
         for edge in self._nodes[place].edges:
             for cut, parent in touching(self.needed[place], self.needed[edge.parent]):
                 needs.setdefault(cut, []).append(Need(named[edge.parent][parent]))
+        called_for = () if self.waits_for else self.needed[place]
+        for cut, found in keyed.of(self._nodes[place].app, self._ids, called_for).items():
+            needs.setdefault(cut, []).extend(found)
         return needs
 
-    def waits_for(self) -> Iterator[UnfinishedWork]:
+    def _waits_for(self) -> Iterator[UnfinishedWork]:
         """Yield work of other submissions that covers chunks planned here. The requested app is left out, because a
         submission that names an app wants it to run."""
         places = [place for place in range(1, len(self._nodes)) if self.needed[place]]

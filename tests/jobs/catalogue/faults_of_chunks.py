@@ -5,6 +5,7 @@ from typing import Any
 from tests.jobs.catalogue.faulty_apps import Fault
 
 HELLO = {"chunk_size": 1}
+SHOPS = {"_func": "tests.planner.two_ways:Shops"}
 DEPENDENCY = {"job_type": "hello", "max_lag": 60}
 
 
@@ -43,12 +44,32 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
         "identifiers: an app with chunk_size has no keys of its own",
     ),
     "everything of a template": (
-        chunks(job_id="{x}", identifiers=7, autofill_values=7, depends_on=7, valid_if_or=7),
-        "job_id, identifiers, autofill_values, depends_on, valid_if_or: an app with chunk_size has no keys",
+        chunks(job_id="{x}", identifiers=7, autofill_values=7, valid_if_or=7),
+        "job_id, identifiers, autofill_values, valid_if_or: an app with chunk_size has no keys",
+    ),
+    "no dependencies": (
+        chunks(depends_on={}),
+        "depends_on: a work ID leads to jobs with keys only by a two-way function",
     ),
     "parents of a template": (
-        chunks(depends_on={}),
-        "of its own; list the apps that it needs in dependencies",
+        chunks(depends_on={"app_name": ["fetch"]}),
+        "a work ID leads to jobs with keys only by a two-way function: give the mapping a _func; list apps with",
+    ),
+    "parents of a template beside a function": (
+        chunks(depends_on={"both": [{"app_name": ["fetch"]}, {**SHOPS, "app_name": ["fetch"]}]}),
+        "a work ID leads to jobs with keys only by a two-way function",
+    ),
+    "alternatives of a chunk": (
+        chunks(depends_on={"one": SHOPS, "other": {**SHOPS, "when": "finished"}}),
+        "depends_on: an app with chunk_size has no alternatives; write all of its mappings in one group",
+    ),
+    "a function that leads from chunks to chunks": (
+        {"hello": HELLO, "a": {**HELLO, "depends_on": {**SHOPS, "app_name": ["hello"]}}},
+        "depends_on: hello is keyed by chunk, so no key leads to its jobs; only an app with chunk_size can need it",
+    ),
+    "a function that leads to an unknown app": (
+        chunks(depends_on={**SHOPS, "app_name": ["fetsch"]}),
+        "depends_on: there is no app 'fetsch'",
     ),
     "the other name of a template": (
         chunks(job_id_template="x"),
@@ -178,7 +199,7 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     ),
     "a dependency without chunks": (
         dependency(job_type="fetch"),
-        "dependencies: fetch has no jobs for work IDs, because it is not keyed by chunk; give it a chunk_size",
+        "it is not keyed by chunk; give it a chunk_size, or name it in depends_on with a two-way function",
     ),
     "a parent by chunk": (
         {"hello": HELLO, "a": {"job_id": "{date}", "depends_on": {"app_name": ["hello"]}}},

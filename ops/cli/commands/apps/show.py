@@ -109,7 +109,7 @@ def _needed(app: App) -> Block:
     """Return a table of the app's identifiers, of its dependencies, or of the tables that it reads."""
     if app.partitioning:
         return partition_texts.tables_of(app.partitioning)
-    return _dependencies(app.chunking) if app.chunking else _identifiers(app)
+    return _dependencies(app, app.chunking) if app.chunking else _identifiers(app)
 
 
 def _identifiers(app: App) -> Block:
@@ -130,15 +130,19 @@ def _facts_of_chunks(chunking: Chunking) -> dict[str, str]:
     }
 
 
-def _dependencies(chunking: Chunking) -> Block:
-    rows = [(each.app, _lag(each), _besides(each)) for each in chunking.dependencies]
+def _dependencies(app: App, chunking: Chunking) -> Block:
+    rows = [(each.app, _lag(each.lag_s_max), _besides(each)) for each in chunking.dependencies]
+    for parents in (parents for group in app.groups for parents in group.all_of):
+        by = f"keys by {parents.function.path}" if parents.function else ""
+        lag = "any time" if parents.lag_s_max is None else _lag(parents.lag_s_max)
+        rows += [(name, lag, by) for name in parents.apps or ("any app with keys",)]
     return Table(
         ("dependency", "is fresh for", "conditions"), rows, prose=True, empty="It needs no other app."
     )
 
 
-def _lag(dependency: Dependency) -> str:
-    return span(dependency.lag_s_max) if dependency.lag_s_max else "no time"
+def _lag(lag_s_max: float) -> str:
+    return span(lag_s_max) if lag_s_max else "no time"
 
 
 def _besides(dependency: Dependency) -> str:

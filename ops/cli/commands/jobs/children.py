@@ -2,15 +2,17 @@
 
 import argparse
 
+from sluice.jobs.keys.work_ids import parts_of, short_text_of
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
-from sluice.ops.cli.page import Table
+from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.cli.parser import job_options
 from sluice.ops.cli.partition_texts import is_of_partitions, partition_children
 from sluice.ops.operations.job_names import related
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.chunks.chunk_inputs import related_work_ids
 from sluice.planner.keyspaces.partitions.partition_relation import children_of_job
 
 
@@ -37,7 +39,16 @@ def run(context: CommandContext, options: Options) -> int:
         rest=lambda child, words: JobName(child.app, words),
         whole=options.all,
     )
-    context.output.answer(found, Table(("app", "key"), list(shown), empty=_reason(context, name)))
+    chunked = [*related_work_ids(context.catalogue, name)]
+    table = Table(("app", "key"), list(shown), empty="" if chunked else _reason(context, name))
+    context.output.answer(
+        [*found, *({"app": app, "work_ids": parts_of(ids)} for app, ids in chunked)],
+        *([table] if found or not chunked else []),
+        *(
+            Paragraph(f"Chunks of {app} with these work IDs need it: {short_text_of(ids)}")
+            for app, ids in chunked
+        ),
+    )
     return DONE
 
 

@@ -36,7 +36,7 @@ from sluice.ops.text import span
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
 from sluice.planner.keyspaces.partitions.partition_keys import meant
-from sluice.planner.preview.preview import preview
+from sluice.planner.preview.preview import preview, preview_chunks
 from sluice.planner.preview.pushes import with_pushed
 from sluice.planner.preview.table_preview import preview_tables
 
@@ -117,11 +117,13 @@ def _of_chunks(
     if given:
         past = GivenPast(now or datetime.now(UTC), given)
         found = chunk(context.catalogue, submission, selected.work_ids, selected.kwargs, past)
-        return as_chunk_document(found, {}, now=past.now)
+        handed_on = replace(submission, kwargs=selected.kwargs)
+        whole = preview_chunks(context.catalogue, handed_on, given.look_up, past.now, found)
+        return as_chunk_document(found, whole, {}, now=past.now)
     from sluice.ops.cli.plan_knowledge import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
 
-    found, paces_s, at = known_chunks(context, submission, selected, now)
-    return as_chunk_document(found, paces_s, now=at)
+    found, whole, paces_s, at = known_chunks(context, submission, selected, now)
+    return as_chunk_document(found, whole, paces_s, now=at)
 
 
 def _of_partitions(
