@@ -34,7 +34,7 @@ def makes_days(catalogue: Catalogue, app: str) -> bool:
 
 
 def record_days(tx: Tx, catalogue: Catalogue, ended: Sequence[int]) -> list[Message]:
-    """Record the days that are complete by these ended jobs, and mark as stale what was made from other contents."""
+    """Record the days that are complete by these ended jobs. Partitions made from other contents become stale."""
     names = daily_tables.succeeded(tx, ended, [app.name for app in catalogue.daily_makers])
     found = [*_days(catalogue, names)]
     tables = {each.name for table, _ in found for each in (table, *_readers(catalogue, table))}

@@ -121,7 +121,7 @@ def plan_and_claim(
 
 
 def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Message]:
-    """Cancel a submission, or one job whichever submissions request it. The next message notifies the children of the
+    """Cancel a submission, or one job for all of its submissions. The next message notifies the children of the
     jobs."""
 
     def work(tx: Tx) -> list[Message]:

@@ -79,7 +79,7 @@ SELECT job.id FROM job WHERE id IN (
 ORDER BY job.id FOR SHARE
 """
 
-#: Stands for the maker of partitions that were made from current inputs (``existing``).
+#: Maker that ``existing`` returns for partitions that were made from current inputs.
 CURRENT = KnownJob(0, "", "", State.SUCCEEDED)
 
 

@@ -89,7 +89,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     ``result_blob`` names the blob with it. ``result_pending`` is the reason why the job has succeeded in a transaction
     and has no result: its function has not returned yet, or its worker died before.
 
-    ``late_at`` is the time from which the job is late; null without ``due_within``. ``late`` says whether it was still
+    ``late_at`` is the time from which the job is late; null without ``due_within``. ``late`` is true if it was still
     not over then.
 
     ``added`` is null if the job has never added jobs. ``added_by`` are the jobs that have added this job.

@@ -1,4 +1,4 @@
-"""Staleness of partitions that are made from jobs with keys, compared with a count of what each partition has read."""
+"""Staleness of partitions that are made from jobs with keys, compared with the contents that each one has read."""
 
 from random import Random
 from typing import Any
@@ -29,7 +29,7 @@ class _Reads:
         return tuple(self.runs.get(each, 0) for each in (before, day))
 
     def made(self, app: str, partitions: list[str]) -> None:
-        """Note that these partitions are made from what exists now."""
+        """Note that these partitions are made from the existing contents."""
         for day in partitions:
             self._seen[app][day] = self.roll(day) if app == "roll" else self._seen["roll"].get(day)
 

@@ -165,7 +165,7 @@ def test_forty_days_of_twelve_shops(retail: Retail) -> None:
 
     for day, shop in (DAMAGED, LATE, IMPLAUSIBLE):
         retail.write(day, shop)
-    # A check reads what was ingested, so the corrected file is ingested again.
+    # A check reads the ingested data, so the corrected file is ingested again.
     assert retail.submit("ingest", f"{IMPLAUSIBLE[0]}_{IMPLAUSIBLE[1]}", "--rerun", "job") == "succeeded"
     assert retail.retry(backfill) == "succeeded"
     made = retail.successes()

@@ -1,4 +1,4 @@
-"""Random rules of notification, receivers that fail, and the checks of what they get.
+"""Random rules of notification, receivers that fail, and checks of the received events.
 
 The notifiers are real, but their attempts take virtual time. A receiver refuses, hangs until the time limit, or is down
 for a while. Or the process of the notifier freezes until after the lease of the delivery. Each event that the ledger

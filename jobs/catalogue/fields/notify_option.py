@@ -251,5 +251,5 @@ _TARGETS: Words = {
     "app": ("app", name_of_app),
     "format": ("format", _format),
 }
-# A name has been replaced by its receiver. What remains is wrong.
+# A valid name has been replaced by its receiver before, so this name is wrong.
 _WORDS: Words = {"on": ("on", _events), **_TARGETS, _RECEIVER: (_RECEIVER, _unnamed)}

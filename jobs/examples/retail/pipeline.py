@@ -34,7 +34,7 @@ class DamagedFile(Exception):
 
 
 class ImplausibleData(Exception):
-    """The data contradicts what is known about it."""
+    """The data contradicts known facts about it."""
 
 
 @app(never_retry=[DamagedFile])

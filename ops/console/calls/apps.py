@@ -223,7 +223,7 @@ ROUTES = (
     action(
         "/api/apps/{app}/pause",
         pause,
-        "Pause an app: none of its jobs begin, whichever submissions request them",
+        "Pause an app: none of its jobs begin, for any submission",
         answers=AppsPaused,
     ),
     action("/api/apps/{app}/resume", resume, "Resume a paused app", answers=AppsResumed),

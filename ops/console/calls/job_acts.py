@@ -101,7 +101,7 @@ ROUTES = (
     action(f"{_PATH}/resume", resume, "Send a saga an event, or resume it", answers=Heard, body=Event),
     action(f"{_PATH}/retry", retry, "Run an ended job again", answers=RetriedJobs, body=Again),
     action(
-        f"{_PATH}/cancel", cancel, "Cancel one job, whichever submissions request it", answers=JobCancelled
+        f"{_PATH}/cancel", cancel, "Cancel one job for all submissions that request it", answers=JobCancelled
     ),
     action(f"{_PATH}/archive", archive, "Mark the result of one job as collected", answers=Archived),
 )

@@ -40,8 +40,8 @@ class SuppliedTable(Struct, frozen=True, kw_only=True):
     """Table in a plan.
 
     ``app`` fills it, by jobs of at most ``step_size`` partitions. If jobs with keys make its days, they are in
-    ``daily_jobs``. For an external table both are None, and each missing partition has a job that stands for its
-    landing.
+    ``daily_jobs``. For an external table both are None, and the landing of each missing partition is entered as
+    a job.
     """
 
     name: str

@@ -50,7 +50,7 @@ export function screen({ words }) {
     };
 }
 
-/** The stream of a job says nothing of the jobs that it has added, and nothing of its notifications. */
+/** The stream of a job reports neither the jobs that it has added nor its notifications. */
 function mayChange({ job, sent }) {
     return LIVE.has(job.state) || isAdding(job) || sent.notifications.some((each) => each.state === "pending");
 }
