@@ -6,7 +6,7 @@ attempt, and the error is logged. The submissions stay open until then.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -59,7 +59,7 @@ def enter(tx: Tx, catalogue: Catalogue, job: int) -> EnteredExpansion:
     told = plans.plan(tx, _plan(catalogue, walks))
     told = dependencies.together([told, dependencies.propagate(tx, [job])])
     ready = follow_turns(tx, catalogue, told)
-    cancelled, freed = _drop(tx, opened, {*walks[0].needs.dropped})
+    cancelled, freed = _replace(tx, opened, walks[0].needs)
     return EnteredExpansion([*announce(tx, ready + freed), *tell(cancelled)])
 
 
@@ -95,7 +95,7 @@ def _plan(catalogue: Catalogue, walks: list[ExpansionWalk]) -> JobPlan:
     """Return the plan of all walks. Named jobs that have ended run again, and all named jobs get their new needs."""
     plan = merge(catalogue, walks)
     jobs = {job.name: job for job in plan.jobs}
-    held = {name for walk in walks for name in (walk.needs.parent, *walk.needs.dropped)}
+    held = {name for walk in walks for name in (walk.needs.parent, *walk.needs.left)}
     for name in held:
         put(jobs, PlannedJob(name=name, standing=EntryState.EXPECTED))
     reruns = [RerunRequest(walk.number, ended) for walk in walks if (ended := tuple(walk.ended()))]
@@ -103,21 +103,30 @@ def _plan(catalogue: Catalogue, walks: list[ExpansionWalk]) -> JobPlan:
         plan,
         jobs=in_order(catalogue, jobs.values()),
         reruns=(*plan.reruns, *reruns),
-        rewired=frozenset(name for walk in walks for name in (*walk.needs.named, *walk.needs.kept)),
+        rewired=frozenset(name for walk in walks for name in walk.needs.named),
         held=frozenset(held),
     )
 
 
-def _drop(tx: Tx, planned: OpenExpansion, dropped: set[JobName]) -> tuple[list[int], list[ReadyJob]]:
-    """Cancel the jobs of earlier expansions that are not named any more, unless they have ended or another submission
-    requests them. Return the cancelled jobs, and the other jobs that may run now."""
-    left = [each for each in planned.before if each.name in dropped]
-    if not left:
+def _replace(tx: Tx, planned: OpenExpansion, needs: AddedNeeds) -> tuple[list[int], list[ReadyJob]]:
+    """Remove the needs of earlier expansions from the jobs that are not named any more, and cancel jobs that nothing
+    else needs. Return the cancelled jobs, and the other jobs that may run now."""
+    if not needs.left:
         return [], []
-    ids, parents = [each.id for each in left], [planned.id]
-    expansions.withdraw(tx, ids, parents=parents)
-    cancelled = submissions.cancel_unwanted(tx, [each.id for each in left if each.is_live])
-    pauses.apply_to_unrequested(tx, [id for id in ids if id not in cancelled])
-    expansions.detach(tx, ids, parents=parents)
-    dependencies.recount(tx, ids)
-    return cancelled, make_ready(tx, By.PLANNER, [id for id in ids if id not in cancelled])
+    cancelled = _cancel(tx, planned, needs.dropped)
+    ids = {planned.name: planned.id} | {each.name: each.id for each in planned.before}
+    left = [ids[name] for name in needs.left]
+    parents = [ids[name] for name in needs.replaced]
+    defined = [(ids[child], gate, ids[parent]) for child, gate, parent in needs.defined]
+    expansions.detach(tx, left, parents=parents, defined=defined)
+    return cancelled, make_ready(tx, By.PLANNER, [id for id in left if id not in cancelled])
+
+
+def _cancel(tx: Tx, planned: OpenExpansion, dropped: Collection[JobName]) -> list[int]:
+    """Cancel these jobs of earlier expansions, unless they have ended or another submission requests them. Return the
+    cancelled jobs."""
+    jobs = [each for each in planned.before if each.name in dropped]
+    expansions.withdraw(tx, [each.id for each in jobs], parents=[planned.id])
+    cancelled = submissions.cancel_unwanted(tx, [each.id for each in jobs if each.is_live])
+    pauses.apply_to_unrequested(tx, [each.id for each in jobs if each.id not in cancelled])
+    return cancelled

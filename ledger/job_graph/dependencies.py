@@ -120,8 +120,7 @@ def replace(tx: Tx, jobs: Sequence[PlannedJob], ids: Mapping[JobName, int]) -> N
     if not jobs:
         return
     numbers = [ids[job.name] for job in jobs]
-    tx.rows(_HOLD_NEEDS, jobs=numbers)
-    tx.rows(_HOLD_GATES, jobs=numbers)
+    lock_needs(tx, numbers)
     tx.write(_DROP_NEEDS, jobs=numbers)
     tx.write(_DROP_GATES, jobs=numbers)
     tx.write(_UPDATE_DIGESTS, jobs=numbers, digests=[job.digest for job in jobs])
@@ -303,8 +302,19 @@ def recount(tx: Tx, children: list[int]) -> None:
     tx.rows(_HOLD_PARENTS, jobs=children)
     tx.rows(_HOLD_GATES, jobs=children)
     tx.write(_SETTLE_FOR_CHILDREN, jobs=children)
+    count(tx, children)
+
+
+def count(tx: Tx, children: list[int]) -> None:
+    """Set all counters of these jobs' gates from their needs as they are. The caller has locked the gates."""
     tx.write(_COUNT, jobs=children)
     tx.write(_OPEN, jobs=children)
+
+
+def lock_needs(tx: Tx, children: list[int]) -> None:
+    """Lock the needs of these jobs, and then their gates."""
+    tx.rows(_HOLD_NEEDS, jobs=children)
+    tx.rows(_HOLD_GATES, jobs=children)
 
 
 def reset(tx: Tx, children: list[int]) -> list[int]:
@@ -313,11 +323,9 @@ def reset(tx: Tx, children: list[int]) -> list[int]:
     The needs of waiting jobs are reset first, as if no end had been propagated to them.
     """
     tx.rows(_HOLD_PARENTS, jobs=children)
-    tx.rows(_HOLD_NEEDS, jobs=children)
-    tx.rows(_HOLD_GATES, jobs=children)
+    lock_needs(tx, children)
     tx.write(_UNTELL, jobs=tx.column(_HOLD_WAITING, jobs=children))
-    tx.write(_COUNT, jobs=children)
-    tx.write(_OPEN, jobs=children)
+    count(tx, children)
     return tx.column(_STILL_TO_TELL, jobs=children)
 
 

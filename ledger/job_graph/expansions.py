@@ -33,6 +33,7 @@ from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import STILL_WANTS
 
 _STORE = """
@@ -101,9 +102,18 @@ FROM submission_job asked JOIN need ON need.child = asked.job AND need.added
 WHERE asked.job = ANY(%(jobs)s) AND asked.submission = ANY(%(numbers)s)
 ORDER BY 1, 2 ON CONFLICT (submission, job) DO NOTHING RETURNING job
 """
-_DETACH = """
-DELETE FROM need WHERE child = ANY(%(jobs)s) AND added AND parent = ANY(%(parents)s)
+# A need stays if another job has added both the parent and the child: then it has added this need too.
+_OBSOLETE = """
+need.child = ANY(%(jobs)s) AND need.added AND need.parent = ANY(%(parents)s) AND NOT EXISTS (
+    SELECT FROM need other JOIN need own ON own.parent = other.parent AND own.added
+    WHERE other.child = need.child AND other.added AND own.child = need.parent AND other.parent <> ALL(%(parents)s))
 """
+_KEEP_DEFINED = f"""
+UPDATE need SET added = false
+FROM unnest(%(child)s::bigint[], %(gate)s::int[], %(parent)s::bigint[]) AS defined (child, gate, parent)
+WHERE need.child = defined.child AND need.gate = defined.gate AND need.parent = defined.parent AND {_OBSOLETE}
+"""
+_DETACH = f"DELETE FROM need WHERE {_OBSOLETE}"
 _CLOSE = """
 WITH closed AS (UPDATE expansion SET body = NULL WHERE job = ANY(%(jobs)s))
 UPDATE job SET expansion = 'entered' WHERE id = ANY(%(jobs)s)
@@ -192,9 +202,15 @@ def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> list[int]:
     return tx.column(_REQUEST_ADDED, jobs=jobs, numbers=numbers) if jobs else []
 
 
-def detach(tx: Tx, jobs: list[int], *, parents: list[int]) -> None:
-    """Remove the needs of these jobs that these parents have added. Their gates must be counted again."""
+def detach(tx: Tx, jobs: list[int], *, parents: list[int], defined: list[tuple[int, int, int]]) -> None:
+    """Remove the added needs of these jobs for these parents, unless another job has added them too. ``defined`` needs
+    (child, gate and parent) are not removed: they are not marked as added any more."""
+    dependencies.lock_needs(tx, jobs)
+    if defined:
+        columns = arrays(defined, "child", "gate", "parent")
+        tx.write(_KEEP_DEFINED, jobs=jobs, parents=parents, **columns)
     tx.write(_DETACH, jobs=jobs, parents=parents)
+    dependencies.count(tx, jobs)
 
 
 def close(tx: Tx, jobs: list[int]) -> None:

@@ -142,7 +142,8 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     dependencies.write(tx, entered.fresh, ids)
     rerun = [job for _, jobs in entered.reruns for job in jobs]
     rewired = [ids[name] for name in plan.rewired]
-    changed = dependencies.outdated(tx, again, ids, asked=[*entered.requested], again=rerun, anyway=rewired)
+    asked = [*entered.requested, *rewired]
+    changed = dependencies.outdated(tx, again, ids, asked=asked, again=rerun, anyway=rewired)
     dependencies.replace(tx, changed, ids)
     dependencies.mark_stale(tx, [job for job in plan.jobs if job.stale], ids)
     demand.request(

@@ -1,6 +1,6 @@
 """Walk to the jobs that a successful job adds to a submission (``job.expand``)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -19,9 +19,10 @@ from sluice.planner.keyspaces.choose import keyspace_of
 class AddedNeeds:
     """Needs that one successful job adds. ``named`` are the jobs of its expansions, each with its added needs.
 
-    ``kept`` are jobs of an earlier expansion that are not named any more, but depend on the job by their definition, or
-    are ``shared``: another job has added them too. They lose the needs of the earlier expansion, unless the parent is
-    shared. ``dropped`` are the others, which nothing needs any more.
+    ``left`` are jobs of an earlier expansion that are not named any more. They lose the needs of that expansion, of
+    which the parents are ``replaced``. Needs that the definitions of these jobs have too are ``defined``, each with the
+    place of its gate, and stay. ``dropped`` are jobs of ``left`` that do not depend on the job by their definition, and
+    that no other job has added. The jobs of ``shared`` were added by others too.
     """
 
     def __init__(
@@ -41,20 +42,17 @@ class AddedNeeds:
                     self._need(expansion.then, Need(part, expansion.when, added=True))
             if expansion.then is not None:
                 self._need(expansion.then, Need(parent, added=True, is_met=True))
-        before, self._shared = frozenset(before), frozenset(shared)
-        self._replaced = before - self._shared
-        gone = [name for name in before if name not in self.named]
-        self.kept = [name for name in gone if name in self._shared or _depends(catalogue, name, parent)]
-        self.dropped = [name for name in gone if name not in self.kept]
+        before, shared = frozenset(before), frozenset(shared)
+        self.replaced = before - shared | {parent}
+        self.left = sorted(before - self.named.keys())
+        self.defined = [need for name in self.left for need in _defined(catalogue, name, self.replaced)]
+        depending = {child for child, _, needed in self.defined if needed == parent}
+        self.dropped = {*self.left} - shared - depending
 
     def needs(self, name: JobName, known: Iterable[Need]) -> tuple[Need, ...]:
         """Return the added needs of a job from now on. ``known`` are its added needs in the ledger. Needs that other
         jobs have added stay."""
-        others = {
-            need.parent: need
-            for need in known
-            if need.parent not in self._replaced and (need.parent != self.parent or name in self._shared)
-        }
+        others = {need.parent: need for need in known if need.parent not in self.replaced}
         needs = others | self.named.get(name, {})
         return tuple(needs[parent] for parent in sorted(needs))
 
@@ -62,13 +60,15 @@ class AddedNeeds:
         self.named.setdefault(name, {})[need.parent] = need
 
 
-def _depends(catalogue: Catalogue, name: JobName, parent: JobName) -> bool:
-    """Return whether a job depends on another one by its definition."""
+def _defined(
+    catalogue: Catalogue, name: JobName, parents: Collection[JobName]
+) -> Iterator[tuple[JobName, int, JobName]]:
+    """Yield the needs that a job has of these parents by its definition: the job, the place of the gate, the parent."""
     if name.app not in catalogue:
-        return False
+        return
     app = catalogue.app(name.app)
-    gates = keyspace_of(app, catalogue).gates(app, name.key)
-    return any(need.parent == parent for gate in gates for need in gate.needs)
+    for place, gate in enumerate(keyspace_of(app, catalogue).gates(app, name.key)):
+        yield from ((name, place, need.parent) for need in gate.needs if need.parent in parents)
 
 
 class ExpansionWalk(Walk):
@@ -98,7 +98,7 @@ class ExpansionWalk(Walk):
         return (name for name in self._needs.named if self._states[name] in TERMINAL)
 
     def _expand(self) -> Iterable[JobName]:
-        return [*self._needs.named, *self._needs.kept]
+        return self._needs.named
 
     def _added_needs(self, name: JobName) -> tuple[Need, ...]:
         return self._needs.needs(name, super()._added_needs(name))

@@ -13,6 +13,11 @@ from tests.world import World
 
 DONE, FAILED = State.SUCCEEDED, State.FAILED
 PLAIN = {"job_id": "{x}", "bash_cmd": "true"}
+_ADDED = """
+SELECT CASE child.app WHEN 'part' THEN 'part/' || child.key ELSE child.app END, parent.app || '/' || parent.key
+FROM need JOIN job child ON child.id = need.child JOIN job parent ON parent.id = need.parent
+WHERE need.added ORDER BY 1, 2
+"""
 PART = {"job_id": "{x}_{n}", "bash_cmd": "true"}
 
 
@@ -199,6 +204,11 @@ def test_a_success_that_nothing_requests_is_expanded_once_its_last_job_is_reques
     assert parts.submission(asked) is SubmissionState.SUCCEEDED
 
 
+def added_needs(world: World) -> list[tuple[str, str]]:
+    """Return the needs that jobs have added, each with the child and the parent."""
+    return world.ledger.transact(lambda tx: [(child, parent) for child, parent in tx.rows(_ADDED)])
+
+
 @pytest.fixture
 def pair(parts: World) -> World:
     """Return a world in which twin/1 adds jobs of part too."""
@@ -238,6 +248,63 @@ def test_a_rerun_that_adds_nothing_leaves_the_jobs_that_another_job_has_added(pa
     }
     run_all(pair, "part/1_1", "part/1_3", "join")
     assert pair.state("join") is DONE
+
+
+def test_a_job_that_two_jobs_have_added_needs_only_the_one_that_still_names_it(pair: World) -> None:
+    succeed(pair, "split", expanded(1))
+    succeed(pair, "twin", expanded(1, 2))
+    run_all(pair, "part/1_1", "part/1_2", "join")
+    pair.submit("twin", rerun="job", push="wanted")
+    succeed(pair, "twin", encoded([]))
+    assert added_needs(pair) == [("join", "part/1_1"), ("join", "split/1"), ("part/1_1", "split/1")]
+
+
+def test_a_last_job_that_is_not_named_any_more_needs_no_earlier_jobs(pair: World) -> None:
+    succeed(pair, "split", expanded(1, 2))
+    run_all(pair, "part/1_1")
+    pair.submit("split", rerun="job", push="wanted")
+    succeed(pair, "split", expanded(1, then=None))
+    pair.submit("join", push="wanted")
+    assert (pair.state("part/1_2"), pair.state("join")) == (State.CANCELLED, State.READY)
+
+
+def test_an_ended_job_that_is_not_named_any_more_keeps_the_needs_of_its_definition(parts: World) -> None:
+    parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1))
+    run_all(parts, "part/1_1", "join")
+    parts.submit("split", rerun="job", push="wanted")
+    succeed(parts, "split", encoded([]))
+    assert added_needs(parts) == []
+    parts.submit("split", rerun="downstream", push="wanted")
+    assert parts.state("join") is State.WAITING
+
+
+def test_a_last_job_needs_an_added_job_that_adds_nothing_itself_any_more(parts: World) -> None:
+    parts.submit("split", push="wanted")
+    succeed(parts, "split", expanded(1))
+    succeed(parts, "part/1_1", expanded(11))
+    parts.submit("part", "1_1", rerun="job", push="wanted")
+    succeed(parts, "part/1_1", encoded([]))
+    assert ("join", "part/1_1") in added_needs(parts)
+
+
+def test_a_pushed_job_adds_its_jobs_to_the_needs_of_a_last_job_that_waits(parts: World) -> None:
+    parts.define(
+        {
+            "source": PLAIN,
+            "other": PLAIN,
+            "split": PLAIN | {"depends_on": {"app_name": ["source"]}},
+            "part": PART,
+            "join": PLAIN | {"depends_on": {"app_name": ["other"]}},
+        }
+    )
+    parts.submit("join", push="wanted")
+    parts.submit("source")
+    succeed(parts, "source")
+    succeed(parts, "split", expanded(1))
+    run_all(parts, "other")
+    assert parts.state("join") is State.WAITING
+    run_all(parts, "part/1_1", "join")
 
 
 def test_an_added_job_may_add_jobs(parts: World) -> None:
