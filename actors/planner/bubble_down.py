@@ -14,7 +14,7 @@ from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.observe.log_context import about, of_name
 from sluice.jobs.states import LIVE
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand, dependencies, known_jobs
+from sluice.ledger.job_graph import demand, dependencies, expansions, known_jobs
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
@@ -32,8 +32,14 @@ def may_push(catalogue: Catalogue, app: str) -> bool:
     )
 
 
-def push_children(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Message]:
-    """Plan the children of these ended jobs, and remove the jobs from the propagation outbox (``owed``)."""
+def push_children(tx: Tx, catalogue: Catalogue, ended: list[int], *, left_open: list[int]) -> list[Message]:
+    """Plan the children of these ended jobs, and remove the jobs from the propagation outbox (``owed``).
+
+    ``left_open`` jobs have expansions that were not planned because no submission requested the jobs. A job of them
+    that is requested now stays in the outbox.
+    """
+    requested = expansions.lock_requested(tx, left_open) if left_open else ()
+    ended = [job for job in ended if job not in requested]
     pushes = [push for pusher in demand.parents_to_push(tx, ended) for push in _pushes(catalogue, pusher)]
     states = known_jobs.find(tx, sorted({push.child for push in pushes}))
     # A child that has already ended is not run again because its parent was.

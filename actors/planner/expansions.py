@@ -34,10 +34,12 @@ _LOG = logging.getLogger("sluice.planner")
 
 
 class EnteredExpansion(NamedTuple):
-    """Messages that follow, and whether the expansions of the job must still be planned."""
+    """Messages that follow, and whether the expansions of the job must still be planned, or are left open because no
+    submission requests the job."""
 
     messages: Sequence[Message]
     is_unplanned: bool = False
+    is_left_open: bool = False
 
 
 def enter(tx: Tx, catalogue: Catalogue, job: int) -> EnteredExpansion:
@@ -49,8 +51,10 @@ def enter(tx: Tx, catalogue: Catalogue, job: int) -> EnteredExpansion:
     expansions.lock_followers(tx, job)
     asking = expansions.lock_requesters(tx, job)
     opened = expansions.lock_open(tx, job)
+    if opened and expansions.has_other_requesters(tx, job, asking):
+        return EnteredExpansion([], is_unplanned=True)
     if opened is None or not asking:
-        return EnteredExpansion([])
+        return EnteredExpansion([], is_left_open=opened is not None)
     walks = _walks(tx, catalogue, opened, asking)
     if not walks:
         return EnteredExpansion([], is_unplanned=walks is None)

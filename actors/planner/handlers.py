@@ -189,6 +189,7 @@ def _push(ledger: Ledger, catalogue: Catalogue, pushing: _Pushing) -> list[Messa
     that adds them stays in the outbox. The last transaction removes the other jobs from there."""
     messages: list[Message] = []
     unplanned: set[int] = set()
+    left_open: list[int] = []
     for job in pushing.adding:
         entered = ledger.transact(
             partial(expansions.enter, catalogue=catalogue, job=job), TransactionKind.EXPAND
@@ -196,11 +197,15 @@ def _push(ledger: Ledger, catalogue: Catalogue, pushing: _Pushing) -> list[Messa
         messages += entered.messages
         if entered.is_unplanned:
             unplanned.add(job)
+        if entered.is_left_open:
+            left_open.append(job)
     ended = [job for job in pushing.ended if job not in unplanned]
     if ended and catalogue.daily_makers:
         messages += ledger.transact(lambda tx: record_days(tx, catalogue, ended))
     if ended:
-        messages += ledger.transact(lambda tx: push_children(tx, catalogue, ended), TransactionKind.PUSH)
+        messages += ledger.transact(
+            lambda tx: push_children(tx, catalogue, ended, left_open=left_open), TransactionKind.PUSH
+        )
     return messages
 
 

@@ -18,11 +18,14 @@ Races:
   after the plan. Or it finds it waiting, and leaves the expansion to the next success, which replaces it.
 - A planner against a cancellation: the planner locks the submissions before it reads their states.
 - A planner against a plan that requests the last job: the plan may have read the needs of that job before. So it also
-  requests the added jobs that it finds when it holds the job (``request_added``).
+  requests the added jobs that it finds when it holds the job (``request_added``). Or it may come after the planner has
+  read the submissions, and before it holds the job. Then the planner leaves the expansion in the outbox
+  (``has_other_requesters``).
 - An outcome that comes too late: it may store an expansion under its claim, but no planner reads it, because the job
   has not succeeded under that claim. It replaces no expansion of a later claim.
 
-A job without requests is left ``open`` and is removed from the outbox. A plan that finds it puts it back.
+A job without requests is left ``open`` and is removed from the outbox, unless it has requests by then
+(``lock_requested``). A plan that finds it puts it back.
 """
 
 from collections.abc import Iterable, Mapping
@@ -92,6 +95,11 @@ _REQUESTS = f"""
 SELECT submission.number, min(submission_job.request_reason)
 FROM ({_ASKING}) AS submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission.number = ANY(%(numbers)s) AND {STILL_WANTS} GROUP BY 1 ORDER BY 1
+"""
+_HOLD_OPEN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND expansion = 'open' ORDER BY id FOR UPDATE"
+_OTHER_REQUESTERS = f"""
+SELECT 1 FROM ({_ASKING}) AS submission_job JOIN submission ON submission.number = submission_job.submission
+WHERE submission.number <> ALL(%(numbers)s::bigint[]) AND {STILL_WANTS} LIMIT 1
 """
 # For a plan whose walk has read the states before the added jobs were planned.
 _REQUEST_ADDED = f"""
@@ -194,6 +202,18 @@ def lock_requesters(tx: Tx, job: int) -> list[ExpansionRequester]:
     numbers = tx.column(_LOCK_ASKING, job=job)
     rows = tx.rows(_REQUESTS, job=job, numbers=numbers) if numbers else []
     return [ExpansionRequester(number, RequestReason(reason)) for number, reason in rows]
+
+
+def has_other_requesters(tx: Tx, job: int, known: list[ExpansionRequester]) -> bool:
+    """Return whether other submissions get the added jobs of this locked job too: they were planned between
+    ``lock_requesters`` and ``lock_open``."""
+    return bool(tx.rows(_OTHER_REQUESTERS, job=job, numbers=[each.number for each in known]))
+
+
+def lock_requested(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return the jobs with an open expansion among these that submissions request. A plan that requests them later puts
+    them into the outbox after this transaction."""
+    return [job for job in tx.column(_HOLD_OPEN, jobs=jobs) if has_other_requesters(tx, job, [])]
 
 
 def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> list[int]:

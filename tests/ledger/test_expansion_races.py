@@ -88,6 +88,16 @@ def _a_planner_and_a_plan_for_the_last_job(m: Meeting) -> tuple[Act, Act]:
     return m.expand(), m.plan("join", push="wanted")
 
 
+def _a_planner_for_a_paused_submission_and_a_plan_for_the_last_job(m: Meeting) -> tuple[Act, Act]:
+    m.pause("asked")(m.world.ledger)
+    return m.expand(), m.plan("join", push="wanted")
+
+
+def _a_planner_without_requests_and_a_plan_for_the_last_job(m: Meeting) -> tuple[Act, Act]:
+    m.cancel("asked")(m.world.ledger)
+    return m.expand(), m.plan("join", push="wanted")
+
+
 def _a_planner_and_a_plan_for_a_part(m: Meeting) -> tuple[Act, Act]:
     return m.expand(), m.plan("part", "2", push="wanted")
 
@@ -131,6 +141,8 @@ PAIRS = [
     _a_planner_and_a_cancellation,
     _a_planner_and_a_rerun,
     _a_planner_and_a_plan_for_the_last_job,
+    _a_planner_for_a_paused_submission_and_a_plan_for_the_last_job,
+    _a_planner_without_requests_and_a_plan_for_the_last_job,
     _a_planner_and_a_plan_for_a_part,
     _a_planner_and_a_tick,
     _a_second_expansion_and_the_end_of_a_part,
