@@ -12,6 +12,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.keyspaces import partitions
@@ -65,7 +66,7 @@ def _replan(tx: Tx, catalogue: Catalogue, walks: list[Walk]) -> Propagated:
     )
     for walk in walks:
         if catalogue.may_need_tables(walk.submission.app):
-            told = table_plans.together(told, _replan_with_tables(tx, catalogue, walk))
+            told = dependencies.together([told, _replan_with_tables(tx, catalogue, walk)])
     return told
 
 

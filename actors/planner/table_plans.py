@@ -19,9 +19,9 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import demand, known_jobs, priorities
+from sluice.ledger.job_graph import demand, dependencies, known_jobs, priorities
 from sluice.ledger.job_graph.dependencies import Propagated
-from sluice.ledger.job_graph.readiness import ReadyJob
+from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream
 from sluice.ledger.keyspaces import partition_jobs, partitions
 from sluice.ledger.keyspaces.partitions import Joined
 from sluice.ledger.lifecycle import plans
@@ -137,9 +137,10 @@ def enter(
         told.ready.extend(before(level))
         part = of_level(catalogue, plan.keyed, level)
         if part.jobs:
-            told = together(told, plans.plan(tx, part))
+            told = dependencies.together([told, plans.plan(tx, part)])
         entering.note_inputs([name for name in plan.layout.inputs if catalogue.level(name.app) == level])
         told.ready.extend(entering.enter(_supplies(catalogue, plan.layout, level + 1)))
+        told = dependencies.together([told, _fail_upstream(tx, entering.unsure)])
     return EnteredPlan(told, entering.requested)
 
 
@@ -151,20 +152,18 @@ def _join(tx: Tx, plan: TablePlan) -> list[ReadyJob]:
     return pauses.apply(tx, plan.joined.paused)
 
 
+def _fail_upstream(tx: Tx, steps: list[int]) -> Propagated:
+    """End these steps if a job that they need has failed before. Return the consequences, also for later steps."""
+    failed = fail_upstream(tx, steps)
+    told = dependencies.propagate(tx, [*failed])
+    return told._replace(upstream_failed={**failed, **told.upstream_failed})
+
+
 def _supplies(catalogue: Catalogue, layout: Layout, level: int) -> Iterator[Supply]:
     """Yield the tables of one level. Tables that external processes fill are on the first one."""
     for supply in layout.supplies:
         if not supply.daily_jobs and level == (catalogue.level(supply.app.name) if supply.app else 1):
             yield supply
-
-
-def together(one: Propagated, other: Propagated) -> Propagated:
-    """Return the effects of two plans."""
-    return Propagated(
-        one.ready + other.ready,
-        sorted({*one.turned, *other.turned}),
-        {**one.upstream_failed, **other.upstream_failed},
-    )
 
 
 class _Entering:
@@ -176,6 +175,8 @@ class _Entering:
         self._number = number
         self._ids = {job.name: job.id for supply in layout.supplies for job in supply.joined}
         self._joined = {*self._ids}
+        #: Steps entered last that need jobs that existed before.
+        self.unsure: list[int] = []
         self.requested: set[int] = set()
 
     def note_inputs(self, inputs: Sequence[JobName]) -> None:
@@ -187,6 +188,7 @@ class _Entering:
         """Insert the jobs of these tables, and return the jobs that may run now."""
         ready: list[ReadyJob] = []
         again: list[int] = []
+        self.unsure = []
         for supply in supplies:
             request_reason = (
                 RequestReason.ASKED if self._layout.is_asked_for(supply) else RequestReason.PULLED
@@ -216,6 +218,7 @@ class _Entering:
         self._ids.update(entered.ids)
         self._joined |= entered.living
         again += entered.again
+        self.unsure += entered.unsure
         made = [
             partitions.PartitionStep(self._ids[job.name], step, self._layout.is_stale(supply, step))
             for job, step in batch

@@ -28,13 +28,14 @@ class Entered(NamedTuple):
     """Result of entering steps.
 
     ``ready`` are jobs that may run now. ``living`` existed before and continue unchanged. ``again`` were dead and are
-    rerun.
+    rerun. ``unsure`` need jobs that existed before. If such a job has failed, they cannot start any more.
     """
 
     ids: Mapping[JobName, int]
     ready: list[ReadyJob]
     living: set[JobName]
     again: list[int]
+    unsure: list[int]
 
 
 def enter(
@@ -73,7 +74,7 @@ def enter(
     priorities.lend(tx, unsure if even else sorted({*unsure, *steps.ids_of(steps.new)}))
     is_open = steps.ids_of(job for job in steps.new if insertion.is_open(job))
     ready = make_ready(tx, By.PLANNER, [*unsure, *is_open])
-    return Entered(steps.ids, ready, steps.living, again)
+    return Entered(steps.ids, ready, steps.living, again, unsure)
 
 
 def expect(tx: Tx, jobs: Sequence[PlannedJob]) -> dict[JobName, int]:

@@ -126,6 +126,19 @@ def test_a_job_that_fails_ends_the_steps_and_a_retry_runs_both_again(world: Worl
     assert times_made(world, "roll") == dict.fromkeys(days("2024-04-02", "2024-04-04"), 1)
 
 
+def test_a_step_that_is_planned_after_the_failure_of_a_job_of_its_day_ends_at_once(world: World) -> None:
+    world.define(SHOPS)
+    world.submit("clean", "20240402_g")
+    work_off(world, failing={"clean/20240402_g"})
+    id_ = ask(world, "join", "2024-04-02")
+    work_off(world)
+    assert states(world)["roll/2024-04-02"] is states(world)["join/2024-04-02"] is State.UPSTREAM_FAILED
+    assert world.submission(id_) is SubmissionState.FAILED
+    world.retry(id_)
+    work_off(world)
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+
+
 def test_a_retry_of_the_failed_job_alone_leaves_the_step_to_its_submission(world: World) -> None:
     world.define(SHOPS)
     id_ = ask(world, "roll", "2024-04-02", "2024-04-04")
