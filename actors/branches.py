@@ -5,7 +5,7 @@ is derived from the definition. So a definition that two branches share is one v
 for both. A submission with a branch is planned by the definitions of that branch.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -153,8 +153,10 @@ def _compare(tx: Tx, branch: str, catalogue: Catalogue, apps: Sequence[App]) -> 
 def _refuse_orphans(catalogue: Catalogue, before: Iterable[Kept]) -> None:
     for each in before:
         table = str(each.options["output_table"])
-        if table in catalogue.externals:
-            readers = ", ".join(app.name for app, _ in catalogue.readers_of(table))
+        read = [name for name in (table, *catalogue.slices_of(table)) if name in catalogue.externals]
+        if read:
+            names = (app.name for name in read for app, _ in catalogue.readers_of(name))
+            readers = ", ".join(dict.fromkeys(names))
             raise BadRequest(
                 f"{each.app} is gone, and {readers} still reads its table {table}.",
                 where=readers,
@@ -162,21 +164,31 @@ def _refuse_orphans(catalogue: Catalogue, before: Iterable[Kept]) -> None:
             )
 
 
+def _changes(slices: Iterable[App], before: str, after: str) -> list[Change]:
+    """Return the change of an app's version for each slice of its table, or for its only table."""
+    return [Change(each.partitioning.table, before, after) for each in slices if each.partitioning]
+
+
+def _count_remade(tx: Tx, changes: Mapping[str, Sequence[Change]]) -> dict[str, int]:
+    """Return the number of partitions that each of these apps has to make again."""
+    found = versions.count_remade(tx, [change for of in changes.values() for change in of])
+    return {app: sum(found.get(change.table, 0) for change in of) for app, of in changes.items()}
+
+
 def _difference(tx: Tx, branch: str, before: Sequence[Kept], apps: Sequence[App]) -> Difference:
     old = {each.app: each.version for each in before}
     new = {app.name: app.version for app in apps}
-    tables = {app.name: app.partitioning.table for app in apps if app.partitioning}
+    tables = {app.name: app.slices for app in apps}
     main = {each.app: each.version for each in versions.of_branch(tx, MAIN)}
     changed = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
-    remade = versions.count_remade(
-        tx, [Change(tables[name], old[name], new[name]) for name in changed if name in old and name in new]
-    )
+    kept = [name for name in changed if name in old and name in new]
+    remade = _count_remade(tx, {name: _changes(tables[name], old[name], new[name]) for name in kept})
     moved = (
         Moved(
             app=name,
             before=old.get(name),
             after=new.get(name),
-            partitions=remade.get(tables.get(name, ""), 0),
+            partitions=remade.get(name, 0),
             shared=name in new and main.get(name) == new[name],
         )
         for name in changed

@@ -27,6 +27,7 @@ from sluice.broker.messages import Message, Plan
 from sluice.jobs.api.definition import AppRef, app_name
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.resolve.tables import slices_by
 from sluice.jobs.errors import BadRequest, JobFailed, Unreachable
 from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.model.history import JobReport, log_of, record_of
@@ -256,30 +257,47 @@ class Client:
         self.have_planned([again.require_id()])
         return again.require_id()
 
-    def land(self, table: str, partitions: Iterable[str], *, again: bool = False) -> Landing:
+    def land(
+        self,
+        table: str,
+        partitions: Iterable[str],
+        *,
+        again: bool = False,
+        by: Mapping[str, str] | None = None,
+    ) -> Landing:
         """Record that partitions exist. Return the numbers of ``new`` partitions, of existing partitions that land
         ``again``, and by table of partitions that become ``stale``.
 
         ``partitions`` are partitions of the ``table``, or ranges such as ``2026-11-01..2026-11-07``. A repetition
         changes nothing. With ``again`` existing ones have new contents: the partitions that were made from them become
-        stale, and each repetition is another landing.
+        stale, and each repetition is another landing. If the table has a second dimension, ``by`` names the slice, like
+        ``{"store": "graz"}``; ``table`` may also be the name of the slice, ``events[store=graz]``.
 
         BadRequest for a client without definitions, for a table that no app fills or reads, and for a text that is not
         a partition of it.
         """
-        landing = land(self._ledger, self._known_apps(), table, partitions, again=again)
+        catalogue = self._known_apps()
+        (table,) = (table,) if by is None else slices_by(catalogue, table, by)
+        landing = land(self._ledger, catalogue, table, partitions, again=again)
         self._hint(*landing.messages)
         return Landing(new=landing.new, again=landing.again, stale=landing.stale)
 
-    def restate(self, table: str | None = None, partitions: Iterable[str] = ()) -> list[str]:
+    def restate(
+        self,
+        table: str | None = None,
+        partitions: Iterable[str] = (),
+        *,
+        by: Mapping[str, str | Sequence[str]] | None = None,
+    ) -> list[str]:
         """Submit all stale partitions that are made from the ``table``, or from these ``partitions`` of it. Return the
-        ids of the submissions, one for each app. Default: all stale partitions.
+        ids of the submissions, one for each app. Default: all stale partitions. If the table has a second dimension,
+        ``by`` selects slices of it, like ``{"store": "graz"}``.
 
         BadRequest as for ``land``.
         """
         catalogue = self._known_apps()
         return self.submit_many(
-            self._ledger.transact(lambda tx: stale_partitions(tx, catalogue, table, partitions))
+            self._ledger.transact(lambda tx: stale_partitions(tx, catalogue, table, partitions, by=by))
         )
 
     def _known_apps(self) -> Catalogue:

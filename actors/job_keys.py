@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.identifiers import Value
 from sluice.jobs.model.app import App
-from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
+from sluice.planner.keyspaces.partitions import partition_keys
 
 
 def canonical_key(app: App, key: str | None, identifiers: Mapping[str, str], own: Mapping[str, Value]) -> str:
@@ -16,7 +16,7 @@ def canonical_key(app: App, key: str | None, identifiers: Mapping[str, str], own
     if identifiers:
         raise BadRequest(f"The key {key!r} of {app.name} has all identifiers; leave them out.")
     if app.partitioning:
-        return key_of(app, read_key(app, key))
+        return partition_keys.canonical_key(app, key)
     return app.write_key(app.read_key(key)) if app.is_keyed_by_template else key
 
 

@@ -27,7 +27,7 @@ from sluice.ledger.keyspaces import versions
 from sluice.ledger.keyspaces.versions import Kept
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.keyspaces.partitions.daily_jobs import day_of
-from sluice.planner.keyspaces.partitions.partition_keys import read_key
+from sluice.planner.keyspaces.partitions.partition_keys import app_of_key, partitioning_of, read_key
 
 
 def assign(app: App, job: ClaimedJob, echo: Echo = NO_ECHO) -> Assignment:
@@ -62,12 +62,14 @@ def _versions(app: App, partitioning: Partitioning) -> dict[str, Any]:
 def _step(app: App, partitioning: Partitioning, job: ClaimedJob) -> dict[str, Any]:
     """Return the partitions to make and their inputs. BadRequest if the definitions have another version of the app."""
     write = partitioning.calendar.write
-    span = read_key(app, job.key)
+    found = app_of_key(app, job.key)
+    span, value = read_key(found, job.key), partitioning_of(found).slice
     left = job.partitions or []
     return {
         "span": (write(span.first), write(span.last)),
         "partitions": tuple(map(write, left)),
         "table": partitioning.table,
+        **({"by": {partitioning.by.name: value}} if partitioning.by and value is not None else {}),
         "inputs": inputs_of(partitioning, Span(left[0], left[-1])) if left else {},
     }
 

@@ -49,7 +49,7 @@ def record_days(tx: Tx, catalogue: Catalogue, ended: Sequence[int]) -> list[Mess
             daily_tables.record(tx, table.name, table.version, changed, [span.first for span in stale])
             if stale:
                 look = partitions.LedgerTables(tx).existing
-                _mark_readers(tx, catalogue, table, touched(catalogue, table.name, stale, look))
+                _mark_readers(tx, catalogue, table, touched(catalogue, {table.name: stale}, look))
             messages += end_awaited(tx, table, [each.day for each in changed])
     return messages
 
@@ -80,7 +80,7 @@ def _day(app: App, jobs: DailyJobs, name: JobName) -> list[int]:
 
 def _readers(catalogue: Catalogue, table: TableOf) -> list[TableOf]:
     """Return the tables that are made from this one, each after its inputs."""
-    return [table_of(catalogue, filling_of(app).table) for app in downstream(catalogue, table.name)]
+    return [table_of(catalogue, filling_of(app).table) for app in downstream(catalogue, [table.name])]
 
 
 def _mark_stale(tx: Tx, catalogue: Catalogue, table: TableOf, day: CompleteDay) -> None:
@@ -88,7 +88,7 @@ def _mark_stale(tx: Tx, catalogue: Catalogue, table: TableOf, day: CompleteDay) 
     if not _has_outdated_reader(tx, catalogue, table, day):
         return
     look = partial(daily_tables.existing, tx, since=day.since)
-    spans = touched(catalogue, table.name, [made], look, waiting=(CURRENT.id,))
+    spans = touched(catalogue, {table.name: [made]}, look, waiting=(CURRENT.id,))
     _mark_readers(tx, catalogue, table, spans)
 
 

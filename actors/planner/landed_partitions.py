@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from sluice.broker.messages import Ended, Landed, Message
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, slices_by, table_of, tables_of
 from sluice.jobs.errors import BadMessage, BadRequest
 from sluice.jobs.keys.calendar import Calendar, Span
-from sluice.jobs.keys.partitions import read_landing_key, read_span, span_text
+from sluice.jobs.keys.partitions import read_landing_key, read_span
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.keyspaces import partitions
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
-from sluice.planner.keyspaces.partitions.partition_keys import filling_of
+from sluice.planner.keyspaces.partitions.partition_keys import filling_of, text_of
 from sluice.planner.keyspaces.partitions.ranges import in_both, united
 from sluice.planner.keyspaces.partitions.refill import downstream, touched
 from sluice.planner.keyspaces.partitions.table_demand import ALL
@@ -67,19 +67,26 @@ def land(
 
 
 def stale_partitions(
-    tx: Tx, catalogue: Catalogue, table: str | None = None, texts: Iterable[str] = ()
+    tx: Tx,
+    catalogue: Catalogue,
+    table: str | None = None,
+    texts: Iterable[str] = (),
+    *,
+    by: Mapping[str, str | Sequence[str]] | None = None,
 ) -> list[Submission]:
     """Return submissions that make all stale partitions again, one for each app, in the order of their dependencies.
 
-    With a ``table``: only partitions that are made from it, or from these partitions of it. BadRequest as for ``land``.
+    With a ``table``: only partitions that are made from it, or from these partitions of it, or only of the slices that
+    ``by`` selects. BadRequest as for ``land``.
     """
     known = partitions.LedgerTables(tx)
     among: Mapping[str, Sequence[Span]] | None = None
+    if table is None and by is not None:
+        raise BadRequest("Slices need a table.", advice="Name the table that they belong to.")
     if table is not None:
-        calendar = table_of(catalogue, table).calendar
-        changed = [Span(each, each) for each in _read(table, calendar, texts)] or [ALL]
-        among = touched(catalogue, table, changed, known.existing)
-    found = []
+        changed = dict(_changed(catalogue, slices_by(catalogue, table, by), texts))
+        among = touched(catalogue, changed, known.existing)
+    found: dict[str, list[str]] = {}
     for each in sorted(tables_of(catalogue), key=lambda table: _rank(catalogue, table)):
         maker = each.app or each.daily_maker
         if maker is None:
@@ -89,8 +96,18 @@ def stale_partitions(
         if (first := filling_of(maker).first) is not None:
             spans = in_both(spans, [Span(first, ALL.last)])
         if spans:
-            found.append(Submission(app=maker.name, keys=tuple(_keys(catalogue, each, spans))))
-    return found
+            found.setdefault(maker.name, []).extend(_keys(catalogue, each, spans))
+    return [Submission(app=app, keys=tuple(keys)) for app, keys in found.items()]
+
+
+def _changed(
+    catalogue: Catalogue, tables: Sequence[str], texts: Iterable[str]
+) -> Iterator[tuple[str, list[Span]]]:
+    """Yield each table with these partitions, or with all."""
+    texts = [*texts]
+    for name in tables:
+        read = _read(name, table_of(catalogue, name).calendar, texts)
+        yield name, [Span(each, each) for each in read] or [ALL]
 
 
 def _rank(catalogue: Catalogue, table: TableOf) -> tuple[int, str]:
@@ -99,13 +116,12 @@ def _rank(catalogue: Catalogue, table: TableOf) -> tuple[int, str]:
 
 def _keys(catalogue: Catalogue, table: TableOf, spans: Iterable[Span]) -> Iterator[str]:
     """Yield keys that request these partitions: of the spans, or of the jobs that make the days."""
-    daily_jobs = DailyJobs(catalogue, table.daily_maker) if table.daily_maker else None
-    for span in spans:
-        if daily_jobs is None:
-            yield span_text(table.calendar, span)
-            continue
-        for day in range(span.first, span.last + 1):
-            yield from (name.key for name in daily_jobs.of_day(day))
+    if table.app:
+        yield from (text_of(table.app, span) for span in spans)
+    elif table.daily_maker:
+        daily_jobs = DailyJobs(catalogue, table.daily_maker)
+        days = (day for span in spans for day in range(span.first, span.last + 1))
+        yield from (name.key for day in days for name in daily_jobs.of_day(day))
 
 
 def _read(table: str, calendar: Calendar, texts: Iterable[str]) -> list[int]:
@@ -142,7 +158,7 @@ def end_awaited(tx: Tx, table: TableOf, found: Sequence[int]) -> list[Message]:
 def _land_again(tx: Tx, catalogue: Catalogue, table: TableOf, found: list[int]) -> tuple[int, dict[str, int]]:
     """Land the existing partitions again, and mark the partitions that are made from them as stale. Return the number
     of existing partitions, and by table the number of stale ones."""
-    places = [(filling_of(app).table, app.table_version) for app in downstream(catalogue, table.name)]
+    places = [(filling_of(app).table, app.table_version) for app in downstream(catalogue, [table.name])]
     partitions.lock_tables(tx, [table.name, *(name for name, _ in places)])
     known = partitions.LedgerTables(tx)
     # Lock the jobs before any partition is written, in the order of a worker that records their success.
@@ -150,7 +166,7 @@ def _land_again(tx: Tx, catalogue: Catalogue, table: TableOf, found: list[int]) 
     waiting = partitions.hold_waiting(tx, sorted(makers))
     old = partitions.land_again(tx, table.name, table.version, found)
     changed = [Span(each, each) for each in old]
-    spans = touched(catalogue, table.name, changed, known.existing, waiting=waiting) if old else {}
+    spans = touched(catalogue, {table.name: changed}, known.existing, waiting=waiting) if old else {}
     stale = {
         name: partitions.mark_stale(tx, name, version, spans[name])
         for name, version in places

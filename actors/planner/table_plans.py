@@ -130,7 +130,7 @@ def enter(
 ) -> EnteredPlan:
     """Enter a plan, level by level. ``before`` is called with each level of jobs with keys, and returns jobs that may
     run because of it."""
-    told = Propagated(_join(tx, plan), [], {})
+    told = Propagated(_join(tx, catalogue, plan), [], {})
     entering = _Entering(tx, plan.layout, plan.number)
     top = max((catalogue.level(name) for name in catalogue), default=0)
     for level in range(0, top + 1, 2):
@@ -144,11 +144,12 @@ def enter(
     return EnteredPlan(told, entering.requested)
 
 
-def _join(tx: Tx, plan: TablePlan) -> list[ReadyJob]:
+def _join(tx: Tx, catalogue: Catalogue, plan: TablePlan) -> list[ReadyJob]:
     """Request the jobs in progress that the plan waits for. Return the paused jobs that may run now."""
     demand.request(tx, [(plan.number, job, RequestReason.PULLED) for job in plan.joined.jobs])
     priorities.lend(tx, priorities.raise_to(tx, dict.fromkeys(plan.joined.jobs, plan.layout.priority)))
-    assignments.keep(tx, [supply.app for supply in plan.layout.supplies if supply.app and supply.steps])
+    kept = dict.fromkeys(supply.app.name for supply in plan.layout.supplies if supply.app and supply.steps)
+    assignments.keep(tx, [catalogue[name] for name in kept])
     return pauses.apply(tx, plan.joined.paused)
 
 

@@ -308,9 +308,9 @@ class AppOptions(TemplateOptions, total=False):
     partition: Annotated[
         str | Mapping[str, Any],
         About(
-            "Unit of the partitions: `hour`, `day`, `week` (ISO 8601) or `month`.",
+            "Unit of the partitions: `hour`, `day`, `week` (ISO 8601) or `month`. `by` sets a second dimension.",
             "day",
-            '{"unit": "day", "first": "2026-01-01"}',
+            '{"unit": "day", "by": {"store": ["graz", "oslo"]}}',
         ),
     ]
     step_size: Annotated[int, About("Number of consecutive partitions of one job.", "1", "7")]
@@ -362,6 +362,10 @@ class RequestOptions(TypedDict, total=False):
     end: Annotated[str | date, About("Last partition.", "", '"{due-1d:%Y-%m-%d}"')]
     kwargs: Annotated[Mapping[str, Any], About("Kwargs of the jobs.", "{}", '{"force": True}')]
     mode: Annotated[str, About("Mode of partitions, or `saga`.", "none", '"online"')]
+    by: Annotated[
+        Mapping[str, str | Sequence[str]],
+        About("Slices of a table with a second dimension.", "all", '{"store": ["graz"]}'),
+    ]
     branch: Annotated[str, About("Branch of definitions.", "none", '"try"')]
     user: Annotated[str, About("User that is recorded with the submission.", "none", '"nightly"')]
     rerun: Annotated[

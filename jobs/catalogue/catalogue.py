@@ -9,7 +9,7 @@ from sluice.jobs.catalogue.errors import nearest
 from sluice.jobs.catalogue.resolve.dependency_links import Alternative, Bridge, Link
 from sluice.jobs.errors import UnknownApp
 from sluice.jobs.keys.calendar import Calendar
-from sluice.jobs.keys.partitions import TableDependency
+from sluice.jobs.keys.partitions import Dimension, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
@@ -21,7 +21,9 @@ class Catalogue(Mapping[str, App]):
     """App name → app. ``load`` makes it from sources; its content has been checked as a whole.
 
     ``schedules`` are by id. ``sources`` names all loaded sources, including those without schedules. ``externals``
-    are the tables that no app with partitions fills, with the calendar of each. ``confs`` are by name, each with the
+    are the tables that no app with partitions fills, with the calendar of each. Each slice of a table with a second
+    dimension is a table by itself in ``externals``, ``fills`` and ``readers_of``, and each app there is for one
+    slice (``App.of_slice``). ``confs`` are by name, each with the
     final app of each mode. ``notify_commands`` are the commands that rules of notifications run. A submission may name
     an app that is missing here for ``unknown_app_grace_s`` seconds.
     """
@@ -45,8 +47,14 @@ class Catalogue(Mapping[str, App]):
         self._alternatives = alternatives
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
         self._ranks = _ranks(self._apps)
-        self._filled = {app.partitioning.table: app for app in self._apps.values() if app.partitioning}
-        self._readers = _readers(self._apps.values())
+        self._filled = {
+            each.partitioning.table: each
+            for app in self._apps.values()
+            for each in app.slices
+            if each.partitioning
+        }
+        self._dimensions = _dimensions(self._apps.values())
+        self._readers = _readers(each for app in self._apps.values() for each in app.slices)
         self._daily = {app.table_of_days: app for app in self._apps.values() if app.table_of_days}
         self.externals: Mapping[str, Calendar] = {
             table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
@@ -103,8 +111,8 @@ class Catalogue(Mapping[str, App]):
         Each occurs once, in the order of the definitions.
         """
         serving = [*self._served[name], *self._bridged[name]]
-        table = self._apps[name].table
-        readers = self.readers_of(table) if table else ()
+        tables = (table for each in self._apps[name].slices if (table := each.table))
+        readers = (reader for table in tables for reader in self.readers_of(table))
         children = [alternative.child for alternative, _ in serving] + [app for app, _ in readers]
         return tuple(dict.fromkeys(app.name for app in children))
 
@@ -119,6 +127,15 @@ class Catalogue(Mapping[str, App]):
     def fills(self, table: str) -> App | None:
         """Return the app with partitions that fills this table, if there is one."""
         return self._filled.get(table)
+
+    def slices_of(self, table: str) -> tuple[str, ...]:
+        """Return the slices of a table with a second dimension. Empty for any other text."""
+        by = self._dimensions.get(table)
+        return by.tables(table) if by else ()
+
+    def dimension_of(self, table: str) -> Dimension | None:
+        """Return the second dimension of a table, if it has one."""
+        return self._dimensions.get(table)
 
     @property
     def daily_makers(self) -> tuple[App, ...]:
@@ -199,6 +216,14 @@ class Catalogue(Mapping[str, App]):
                 reached.add(name)
                 ahead += self.children_of(name)
         return reached
+
+
+def _dimensions(apps: Iterable[App]) -> dict[str, Dimension]:
+    """Return the second dimension of each table that has one."""
+    partitionings = [app.partitioning for app in apps if app.partitioning]
+    read = {each.table: each.by for of in partitionings for each in of.dependencies if each.by}
+    filled = {each.table: each.by for each in partitionings if each.by}
+    return read | filled
 
 
 def _readers(apps: Iterable[App]) -> dict[str, list[tuple[App, TableDependency]]]:

@@ -8,11 +8,17 @@ partitions each step needs. Those are requested in turn (see ``planner.keyspaces
 Keys look like ``2024-04-01@3f9c21ab`` or ``2024-04-01..2024-04-07@3f9c21ab``. After the ``@`` is the app's version: a
 digest of its definition and of all that it reads from. So another version is another job, and submissions with the same
 version share the job, on any branch.
+
+A table may have a second dimension (``Dimension``). Then it has a *slice* for each value, and each slice has partitions
+of its own. For plans and in the ledger a slice is a table: ``sales[store=graz]``. The keys of its jobs begin with the
+value: ``graz/2024-04-01@3f9c21ab``. ``Partitioning.of_slice`` is the partitioning of one slice.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sluice.jobs.keys.calendar import BEGINNING_S, Calendar, Span
 from sluice.jobs.model.submission import JSON
@@ -42,6 +48,32 @@ class Reach(Struct, frozen=True):
     last: int
 
 
+class Dimension(Struct, frozen=True):
+    """Second dimension of a table: each value has a slice of the table."""
+
+    name: str
+    values: tuple[str, ...]
+
+    def table(self, table: str, value: str) -> str:
+        """Return the name of the table's slice for this value."""
+        return f"{table}[{self.name}={value}]"
+
+    def tables(self, table: str) -> tuple[str, ...]:
+        return tuple(self.table(table, value) for value in self.values)
+
+    def chosen(self, by: Mapping[str, str | Sequence[str]]) -> tuple[str, ...]:
+        """Return the values that ``{name: values}`` selects, in the order of the dimension. Raises ValueError for other
+        names and values."""
+        if [*by] != [self.name]:
+            raise ValueError(f"its second dimension is {self.name}, not {', '.join(by) or 'empty'}")
+        asked = (of,) if isinstance(of := by[self.name], str) else tuple(of)
+        unknown = [value for value in asked if value not in self.values]
+        if unknown or not asked:
+            named = ", ".join(map(repr, unknown)) or "without a value"
+            raise ValueError(f"there is no {self.name} {named}; its values: {', '.join(self.values)}")
+        return tuple(value for value in self.values if value in asked)
+
+
 class TableDependency(Struct, frozen=True, kw_only=True):
     """Table that the app reads, and the part of it that a range of output needs.
 
@@ -51,7 +83,8 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     partition of a ``cumulative`` table contains all of the past, so a single partition is enough if it is not older
     than the last needed one. ``calendar`` belongs to the table. ``producer`` is the app that fills it, or None if an
     external process does. ``version`` is the producer's. ``daily_maker`` is an app that is keyed by template, if its
-    jobs make the table's days; then there is no producer.
+    jobs make the table's days; then there is no producer. ``by`` is the table's second dimension. A slice of the app
+    reads the table's slice of the same value, or with ``all_slices`` each slice.
     """
 
     table: str
@@ -65,6 +98,17 @@ class TableDependency(Struct, frozen=True, kw_only=True):
     producer: str | None = None
     daily_maker: str | None = None
     version: str = ""
+    by: Dimension | None = None
+    all_slices: bool = False
+
+    def of_slice(self, value: str | None) -> "tuple[TableDependency, ...]":
+        """Return what the slice with this value reads of the table; None if the app has no second dimension."""
+        if self.by is None:
+            return (self,)
+        values = self.by.values if self.all_slices or value is None else (value,)
+        return tuple(
+            replace(self, table=self.by.table(self.table, each), by=None, all_slices=False) for each in values
+        )
 
     @property
     def begin_s(self) -> int | None:
@@ -95,7 +139,9 @@ class Partitioning(Struct, frozen=True, kw_only=True):
     """Table of an app, and how its partitions are packed into jobs.
 
     ``step_size`` is the largest number of consecutive partitions in one job. ``first`` is the earliest possible
-    partition, if the definition sets one. ``modes`` has the options that each mode of the app overrides.
+    partition, if the definition sets one. ``modes`` has the options that each mode of the app overrides. ``by`` is the
+    second dimension of the table. ``slice`` is the value of the only slice that this partitioning is about
+    (``of_slice``).
     """
 
     table: str
@@ -104,6 +150,23 @@ class Partitioning(Struct, frozen=True, kw_only=True):
     dependencies: tuple[TableDependency, ...] = ()
     first: int | None = None
     modes: Mapping[str, Mapping[str, JSON]] = {}
+    by: Dimension | None = None
+    slice: str | None = None
+
+    @property
+    def has_slices(self) -> bool:
+        """True if the table, or a table that the app reads, has a second dimension."""
+        return self.by is not None or any(each.by for each in self.dependencies)
+
+    def of_slice(self, value: str | None) -> "Partitioning":
+        """Return the partitioning of the slice with this value, None without a second dimension. Its table and the
+        tables that it reads are slices."""
+        return replace(
+            self,
+            table=self.by.table(self.table, value) if self.by and value is not None else self.table,
+            slice=value,
+            dependencies=tuple(part for each in self.dependencies for part in each.of_slice(value)),
+        )
 
 
 def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str | None, str | None]]:
@@ -130,12 +193,26 @@ def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str |
     return found
 
 
+#: Between the value of a second dimension and the partitions of a key. No text of a partition contains it.
+_OF_SLICE = "/"
+#: End of the name of a slice (``Dimension.table``).
+OF_SLICE = re.compile(r"\[\w+=[^\]]*\]$")
 _TO = ".."
 _OF_VERSION = "@"
 #: Suffix of a key for a partition that external processes make: this partition, or any later one.
 OR_LATER = "+"
 #: Key, without its version, of a job that never ends.
 UNBOUNDED = "running"
+
+
+def without_dimension(table: str) -> str:
+    """Return the name of the whole table, if this is the name of a slice (``Dimension.table``)."""
+    return OF_SLICE.sub("", table)
+
+
+def slice_of(table: str) -> str:
+    """Return the part of a slice's name after that of its table, like ``[store=graz]``. Empty for any other table."""
+    return table[len(without_dimension(table)) :]
 
 
 def span_text(calendar: Calendar, span: Span) -> str:
@@ -159,6 +236,17 @@ def with_version(text: str, version: str) -> str:
     return f"{text}{_OF_VERSION}{version}"
 
 
+def with_slice(text: str, value: str | None) -> str:
+    """Return the text of partitions with the value of their slice before it."""
+    return text if value is None else f"{value}{_OF_SLICE}{text}"
+
+
+def without_slice(text: str) -> tuple[str | None, str]:
+    """Return the value of the slice that a text of partitions begins with, None if there is none, and the rest."""
+    value, slash, rest = text.rpartition(_OF_SLICE)
+    return value if slash else None, rest
+
+
 def without_version(key: str) -> tuple[str, str]:
     """Return the key without its version, and the version, which is empty if the key names none."""
     text, _, version = key.partition(_OF_VERSION)
@@ -168,6 +256,7 @@ def without_version(key: str) -> tuple[str, str]:
 def ends_of(key: str) -> tuple[str, str] | None:
     """Return the first and the last partition that a job's key names, as text. None for a job that never ends."""
     text, _ = without_version(key)
+    _, text = without_slice(text)
     first, _, last = text.removesuffix(OR_LATER).partition(_TO)
     return None if text == UNBOUNDED else (first, last or first)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sluice.jobs.errors import BadKey
 from sluice.jobs.keys.chunks import Chunking
@@ -151,6 +152,23 @@ class App(Struct, frozen=True, kw_only=True):
     def reads_tables(self) -> bool:
         """True if its jobs have keys, and need partitions of tables."""
         return self.daily is not None and bool(self.daily.dependencies)
+
+    @property
+    def slices(self) -> "tuple[App, ...]":
+        """The app for each slice of its table, each as if it filled and read only tables without a second dimension.
+
+        Without any second dimension, only the app itself.
+        """
+        if self.partitioning is None or not self.partitioning.has_slices:
+            return (self,)
+        values = self.partitioning.by.values if self.partitioning.by else (None,)
+        return tuple(self.of_slice(value) for value in values)
+
+    def of_slice(self, value: str | None) -> "App":
+        """Return the app for one slice. The definition may have the value no more."""
+        if self.partitioning is None or not self.partitioning.has_slices:
+            return self
+        return replace(self, partitioning=self.partitioning.of_slice(value))
 
     @property
     def parent_apps(self) -> Iterator[str]:

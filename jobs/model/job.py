@@ -96,8 +96,9 @@ class RunContext(Struct, frozen=True, kw_only=True):
     recoveries of one job (``idempotency_token``). ``days`` names the identifiers that are calendar days.
     ``partitions`` are the unfinished partitions of the ``span`` of the ``table``. ``inputs`` has the partitions that
     these, or the day of a job with a key, need of each table (``jobs.keys.partitions.inputs_of``), and
-    ``input_versions`` the versions of those tables. With ``traceparent``, a process that the run starts can join its
-    trace. ``success`` is the right to record the job's success, or None for a run without a ledger.
+    ``input_versions`` the versions of those tables. ``by`` has the second dimension of the table, if it has one, with
+    the value of the job's slice. With ``traceparent``, a process that the run starts can join its trace. ``success`` is
+    the right to record the job's success, or None for a run without a ledger.
     """
 
     name: JobName
@@ -107,6 +108,7 @@ class RunContext(Struct, frozen=True, kw_only=True):
     span: tuple[str, str] | None = None
     partitions: tuple[str, ...] = ()
     table: str | None = None
+    by: Mapping[str, str] = {}
     version: str | None = None
     inputs: Mapping[str, tuple[str | None, str | None]] = {}
     input_versions: Mapping[str, str] = {}
@@ -217,6 +219,11 @@ class Job:
         if self._claimed.span is None:
             raise self._refusal("partitions", "Use it only in apps that are keyed by partition.")
         return list(self._claimed.partitions)
+
+    @property
+    def by(self) -> dict[str, str]:
+        """Second dimension of the table and the value of the slice that the job fills; empty if it has none."""
+        return dict(self._claimed.by)
 
     @property
     def table(self) -> str | None:

@@ -94,6 +94,8 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     start: str | None = None
     #: Last partition, or last day.
     end: str | None = None
+    #: Slices of a range of partitions, if the table has a second dimension: ``{"store": ["graz"]}``. Default: all.
+    by: Mapping[str, str | tuple[str, ...]] | None = None
     #: Id of the submission. The same content under the same id is one submission. Default: a new id.
     id: str | None = None
     #: Kwargs of the jobs.
@@ -128,8 +130,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         ways = [self.key is not None, self.keys is not None, self.work_ids is not None, self.has_span]
         if sum(ways) > 1:
             raise ValueError("set only one of key, keys, work_ids, or start and end")
-        if (self.start is None) != (self.end is None):
-            raise ValueError("start and end must be set together")
+        self._check_range()
         if self.rerun == "alone" and self.named_keys is None:
             raise ValueError('rerun "alone" needs key or keys')
         if self.keys is not None and len(self.keys) > KEYS_MAX:
@@ -140,6 +141,12 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             raise ValueError(
                 f"an id that ends in {COMPENSATION} is reserved for the undo of another submission"
             )
+
+    def _check_range(self) -> None:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("start and end must be set together")
+        if self.by is not None and not self.has_span:
+            raise ValueError("by selects slices of a range; set start and end, too")
 
     @property
     def has_span(self) -> bool:
@@ -225,6 +232,7 @@ def narrowed(submission: Submission, name: JobName) -> Submission:
         submission,
         mode=SAGA if submission.is_saga else None,
         branch=None,
+        by=None,
         app=name.app,
         key=name.key,
         keys=None,

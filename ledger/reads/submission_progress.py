@@ -30,7 +30,8 @@ from sluice.ledger.reads import fleet
 _COLUMNS = f"""
 number, id, app, state, reason, request->>'key' AS key, {KEYS} AS keys,
 received_at, ended_at, paused_at, request->>'start' AS start, request->>'end' AS end,
-request->>'mode' AS mode, request->>'branch' AS branch
+request->>'mode' AS mode, request->>'branch' AS branch,
+request->'by' AS by
 """
 _STATUS = f"SELECT {_COLUMNS} FROM submission WHERE id = %(id)s"
 _RECENT = f"SELECT {_COLUMNS} FROM submission ORDER BY number DESC LIMIT %(limit)s"
@@ -67,6 +68,8 @@ class SubmissionStatus(Struct, frozen=True):
     mode: str | None = None
     #: Branch of its partitions.
     branch: str | None = None
+    #: Requested slices of a table with a second dimension. None: all.
+    by: Mapping[str, str | tuple[str, ...]] | None = None
 
     @property
     def is_open(self) -> bool:

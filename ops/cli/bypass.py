@@ -45,14 +45,14 @@ from sluice.ops.cli.local_worker import HEARD_WITHIN_S
 from sluice.ops.cli.page import Block, Paragraph, Verbatim
 from sluice.ops.cli.submission_options import submission_of
 from sluice.ops.text import first_line, span
-from sluice.planner.keyspaces.partitions.partition_keys import key_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import app_of_key, canonical_key, key_of, read_key
 
 #: Seconds that an interrupted job has to end by itself. Processes of a job are killed before that.
 GRACE_S = 5.0
 #: Example of work IDs, which take the place of a key for an app keyed by chunk.
 WORK_IDS = "1-3,7"
 #: Options that only the planner can use. There is no planner here.
-_OF_THE_PLANNER = ("work_ids", "start", "end", "id", "mode", "branch", "rerun", "wait_timeout")
+_OF_THE_PLANNER = ("work_ids", "start", "end", "by", "id", "mode", "branch", "rerun", "wait_timeout")
 
 
 def bypass(context: CommandContext, options: Options) -> int:
@@ -117,11 +117,12 @@ def _as_if_claimed(app: App, key: str, submission: Submission) -> ClaimedJob:
     """Return an assignment as if it were claimed. The partitions follow from the key. All of them are made, even if
     they exist.
     """
-    span = read_key(app, key)
+    found = app_of_key(app, canonical_key(app, key))
+    span = read_key(found, key)
     return ClaimedJob(
         id=0,
         app=app.name,
-        key=key_of(app, span),
+        key=key_of(found, span),
         round=0,
         claim=0,
         kwargs=submission.kwargs,

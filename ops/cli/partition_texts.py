@@ -21,7 +21,12 @@ from sluice.ops.cli.output import excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.app_document import first_read, last_read
 from sluice.ops.text import span
-from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import (
+    app_of_key,
+    canonical_key,
+    partitioning_of,
+    read_key,
+)
 from sluice.planner.keyspaces.partitions.partition_relation import Relatives, children, parents
 
 
@@ -35,6 +40,7 @@ def facts_of(partitioning: Partitioning, version: str) -> dict[str, str]:
     calendar = partitioning.calendar
     return {
         "fills": f"{partitioning.table}, by {calendar.unit}, like {calendar.example}",
+        "by": f"{partitioning.by.name}: {', '.join(partitioning.by.values)}" if partitioning.by else "",
         "first": "" if partitioning.first is None else calendar.write(partitioning.first),
         "modes": ", ".join(partitioning.modes),
         "version": version,
@@ -44,10 +50,17 @@ def facts_of(partitioning: Partitioning, version: str) -> dict[str, str]:
 def tables_of(partitioning: Partitioning) -> Block:
     unit = partitioning.calendar.unit
     rows = [
-        (each.table, each.producer or each.daily_maker or "external", _from(each, unit), _to(each, unit))
+        (_read(each), each.producer or each.daily_maker or "external", _from(each, unit), _to(each, unit))
         for each in partitioning.dependencies
     ]
     return Table(("reads", "filled by", "from", "to"), rows, prose=True, empty="It reads no table.")
+
+
+def _read(dependency: TableDependency) -> str:
+    """Return the table, and which slices of it are read."""
+    if dependency.by is None:
+        return dependency.table
+    return f"{dependency.table}, {'every' if dependency.all_slices else 'same'} {dependency.by.name}"
 
 
 def _from(dependency: TableDependency, unit: str) -> str:
@@ -89,9 +102,7 @@ def partition_parents(
     """Return the parents as a document and for people. ``and_before`` has the tables that are read from their
     beginning.
     """
-    found = (
-        list(parents(catalogue, catalogue[name], _bounded(catalogue[name], key))) if name in catalogue else []
-    )
+    found = list(parents(catalogue, *_located(catalogue[name], key))) if name in catalogue else []
     if not found:
         return [], Paragraph(f"{name}/{key} is made from no other partition.")
     gate: dict[str, object] = {"group": _GATE, "jobs": sorted(_names(found))}
@@ -127,19 +138,21 @@ def partition_children(
     return sorted(_names(found)), Table(("app", "key"), list(shown))
 
 
-def _bounded(app: App, key: str) -> Span:
+def _located(app: App, key: str) -> tuple[App, Span]:
+    """Return the app for the slice of this key, and the partitions that it names."""
     if app.unbounded:
         raise BadRequest(
             f"{app.name} never ends, so its partitions have no parents and children of their own.",
             advice=f"`sluice show {app.name} {UNBOUNDED}` shows its parents and children.",
         )
-    return read_key(app, key)
+    found = app_of_key(app, canonical_key(app, key))
+    return found, read_key(found, key)
 
 
 def _made(catalogue: Catalogue, name: str, key: str) -> tuple[TableOf, Span]:
     if name in catalogue:
-        app = catalogue[name]
-        return table_of(catalogue, partitioning_of(app).table), _bounded(app, key)
+        app, made = _located(catalogue[name], key)
+        return table_of(catalogue, partitioning_of(app).table), made
     table = table_of(catalogue, name)
     try:
         partition, _ = read_landing_key(table.calendar, key)

@@ -25,8 +25,7 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
         "--keys-from", metavar="FILE", help="read more keys from this file, one per line; - is standard input"
     )
     parser.add_argument("--work-ids", metavar="IDS", help="work IDs, for apps keyed by chunk, like 1-3,7")
-    parser.add_argument("--start", metavar="P", help="first partition, or first day of keys with one date")
-    parser.add_argument("--end", metavar="P", help="last partition, or last day")
+    _range_options(parser)
     parser.add_argument(
         "--kwargs", metavar="JSON", type=mapping, default={}, help="arguments of the jobs; default: none"
     )
@@ -63,6 +62,30 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
     _policy_options(parser)
 
 
+def _range_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--start", metavar="P", help="first partition, or first day of keys with one date")
+    parser.add_argument("--end", metavar="P", help="last partition, or last day")
+    by_option(parser, "with a range: only these slices of the app's table; default: all slices")
+
+
+def by_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that selects slices of a table with a second dimension."""
+    parser.add_argument("--by", action="append", metavar="NAME=VALUE", help=f"{what}; may be repeated")
+
+
+def by_of(options: Options) -> dict[str, tuple[str, ...]] | None:
+    """Return the selected values by the name of the dimension, or None without the option."""
+    if options.by is None:
+        return None
+    found: dict[str, tuple[str, ...]] = {}
+    for text in options.by:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BadRequest(f"--by {text} names no value.", advice="Write it like --by store=graz.")
+        found[name] = (*found.get(name, ()), value)
+    return found
+
+
 def wait_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
     wait_timeout_option(parser, "--wait, for at most this long")
@@ -97,6 +120,7 @@ def submission_of(options: Options) -> Submission:
             kwargs=options.kwargs,
             mode=options.mode,
             branch=options.branch,
+            by=by_of(options),
             user=options.user,
             traceparent=options.traceparent,
             rerun=options.rerun,

@@ -10,7 +10,7 @@ from sluice.jobs.catalogue.sources.functions import path_of
 from sluice.jobs.keys.calendar import Calendar, Unit
 from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.identifiers import Values
-from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
+from sluice.jobs.keys.partitions import Dimension, Offset, Partitioning, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.program import Program
 from sluice.jobs.model.submission import JSON
@@ -61,10 +61,13 @@ class TablePartition(Document, frozen=True, kw_only=True):
     format: str
     example: str
     first: str | None
+    by: Mapping[str, Sequence[str]]
 
 
 class TableNeed(Document, frozen=True, kw_only=True):
-    """Table that an app reads. The cut-offs are the first and the last partition that is read."""
+    """Table that an app reads. The cut-offs are the first and the last partition that is read. If the table has a
+    second dimension, ``all_slices`` means that each job reads every slice.
+    """
 
     table: str
     app: str | None
@@ -74,6 +77,7 @@ class TableNeed(Document, frozen=True, kw_only=True):
     start_cutoff: str | None
     end_cutoff: str | None
     cumulative: bool
+    all_slices: bool
 
 
 class PartitionsDocument(Document, frozen=True, kw_only=True):
@@ -220,7 +224,7 @@ def _of_partitions(partitioning: Partitioning) -> PartitionsDocument:
     calendar, first = partitioning.calendar, partitioning.first
     return PartitionsDocument(
         output_table=partitioning.table,
-        partition=_table_partition(calendar, first),
+        partition=_table_partition(calendar, first, partitioning.by),
         step_size=partitioning.step_size,
         table_dependencies=_tables_read(partitioning),
         modes=partitioning.modes,
@@ -233,24 +237,26 @@ def _tables_read(partitioning: Partitioning) -> list[TableNeed]:
             table=each.table,
             app=each.producer or each.daily_maker,
             partition=_table_partition(
-                each.calendar, None if each.first_s is None else each.calendar.at(each.first_s)
+                each.calendar, None if each.first_s is None else each.calendar.at(each.first_s), each.by
             ),
             start_offset=None if each.start_offset is None else _written(each.start_offset),
             end_offset=_written(each.end_offset),
             start_cutoff=first_read(each),
             end_cutoff=last_read(each),
             cumulative=each.cumulative,
+            all_slices=each.all_slices,
         )
         for each in partitioning.dependencies
     ]
 
 
-def _table_partition(calendar: Calendar, first: int | None) -> TablePartition:
+def _table_partition(calendar: Calendar, first: int | None, by: Dimension | None) -> TablePartition:
     return TablePartition(
         unit=calendar.unit,
         format=calendar.pattern,
         example=calendar.example,
         first=None if first is None else calendar.write(first),
+        by={by.name: by.values} if by else {},
     )
 
 

@@ -5,9 +5,10 @@ the partitions of each app.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from sluice.jobs.keys.calendar import UNITS, Calendar, Span, Unit
+from sluice.jobs.keys.partitions import slice_of
 from sluice.jobs.states import DEAD, State
 from sluice.ledger.reads.by_partition.table_partitions import CellCounts, TableVersion
 from sluice.ops.documents import Document
@@ -26,12 +27,17 @@ _ORIGINS: Mapping[Unit, int] = {"hour": -3 * 24, "day": -3, "week": 0, "month": 
 
 class PartitionRow(Struct, frozen=True):
     """Partitions of an app from the first to the last that is shown. ``place`` is None for an app whose keys have a
-    date; its days take the place of partitions."""
+    date; its days take the place of partitions. An app of a table with a second dimension has a row for each slice."""
 
     app: str
     place: TableVersion | None
     calendar: Calendar
     span: Span
+
+    @property
+    def label(self) -> str:
+        """The app, with its slice."""
+        return self.app + slice_of(self.place.table) if self.place else self.app
 
 
 class Axis(Struct, frozen=True):
@@ -111,9 +117,10 @@ class CellDocument(Document, frozen=True, kw_only=True, rename={"first": "from",
 
 
 class StripDocument(Document, frozen=True, kw_only=True):
-    """Partitions of one app (docs: the JSON of ``sluice grid``)."""
+    """Partitions of one app (docs: the JSON of ``sluice grid``). ``table`` names its slice, if it has several."""
 
     app: str
+    table: str | UnsetType = UNSET
     unit: Unit
     first: str
     last: str
@@ -125,6 +132,7 @@ def as_document(strip: Strip, cells: Sequence[CellCounts]) -> StripDocument:
     row, write = strip.row, strip.row.calendar.write
     return StripDocument(
         app=row.app,
+        table=row.place.table if row.place and slice_of(row.place.table) else UNSET,
         unit=row.calendar.unit,
         first=write(row.span.first),
         last=write(row.span.last),

@@ -13,6 +13,7 @@ from sluice.jobs.keys.partitions import ends_of, span_text
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob
 from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, PlannedDocument, as_document
+from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, text_of
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.ranges import united
 from sluice.planner.keyspaces.partitions.table_demand import Supply
@@ -81,7 +82,8 @@ def _satisfied(supply: Supply) -> Iterator[PlanEntry]:
     for span in supply.satisfied:
         ends = _ends(supply.calendar, span)
         if supply.app:
-            yield PlanEntry(app=supply.app.name, span=ends, why="it exists")
+            key = text_of(supply.app, span) if partitioning_of(supply.app).slice is not None else UNSET
+            yield PlanEntry(app=supply.app.name, key=key, span=ends, why="it exists")
         else:
             yield PlanEntry(
                 table=supply.table, span=ends, why="it exists" if supply.daily_jobs else "it has landed"

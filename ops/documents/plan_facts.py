@@ -29,7 +29,14 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import LIVE, State
 from sluice.jobs.text.units import parse_instant
 from sluice.planner.keyspaces.choose import keyspace_of
-from sluice.planner.keyspaces.partitions.partition_keys import ALWAYS, key_of, partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import (
+    ALWAYS,
+    app_of_key,
+    canonical_key,
+    key_of,
+    partitioning_of,
+    read_key,
+)
 from sluice.planner.keyspaces.partitions.ranges import in_both, places, united, without
 
 
@@ -69,12 +76,17 @@ def making(app: App, span: tuple[str, str] | None, state: State | None) -> Makin
         return Making(app, ALWAYS, state or State.RUNNING)
     if span is None:
         raise ValueError(f"{app.name} is keyed by partition: its span is missing: first and last partition")
+    if partitioning_of(app).by:
+        raise ValueError(
+            f"{app.name} has slices, and a span names none; write its jobs in jobs, with their keys"
+        )
     return Making(app, _read(partitioning_of(app).calendar, *span), state or State.RUNNING)
 
 
 def made(app: App, key: str, state: State) -> Making:
     """Return the job with this key and the partitions in its key."""
-    return Making(app, read_key(app, key), state)
+    found = app_of_key(app, canonical_key(app, key))
+    return Making(found, read_key(found, key), state)
 
 
 def given_tables(
@@ -86,7 +98,8 @@ def given_tables(
     spans: dict[str, list[Span]] = defaultdict(list)
     under_way: dict[str, list[Making]] = defaultdict(list)
     for name, texts in there.items():
-        spans[name] += _spans(table_of(catalogue, name), texts)
+        for each_slice in catalogue.slices_of(name) or (name,):
+            spans[each_slice] += _spans(table_of(catalogue, each_slice), texts)
     for each in makings:
         table = partitioning_of(each.app).table
         if each.state is State.SUCCEEDED:

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.resolve.tables import table_of, tables_of
+from sluice.jobs.catalogue.resolve.tables import tables_of
+from sluice.jobs.keys.partitions import without_dimension
 from sluice.jobs.model.app import App
 from sluice.ops.graph.model import Edge, Graph, Node, table_id
 
@@ -18,9 +19,9 @@ def app_graph(catalogue: Catalogue, around: str | None, added: Collection[tuple[
     edges = _all_edges(catalogue, added)
     nodes = {name: Node(name, loops=name in catalogue[name].parent_apps) for name in catalogue}
     nodes |= {
-        table_id(table.name): Node(table.name, is_table=True)
+        table_id(name): Node(name, is_table=True)
         for table in tables_of(catalogue)
-        if table.filled_by is None
+        if table.filled_by is None and (name := without_dimension(table.name))
     }
     names, title, focus = set(nodes), f"{len(catalogue)} apps", ""
     if around is not None:
@@ -41,7 +42,7 @@ def app_graph(catalogue: Catalogue, around: str | None, added: Collection[tuple[
 
 
 def _all_edges(catalogue: Catalogue, added: Collection[tuple[str, str]]) -> set[Edge]:
-    edges = {edge for app in catalogue.values() for edge in _edges(catalogue, app)}
+    edges = {edge for app in catalogue.values() for edge in _edges(app)}
     defined = {(edge.source, edge.target) for edge in edges}
     known = {pair for pair in added if set(pair) <= catalogue.keys()}
     return edges | {Edge(*pair, added=True) for pair in known - defined}
@@ -73,14 +74,14 @@ def _ranks(catalogue: Catalogue, edges: Collection[Edge]) -> dict[str, int]:
     return defined
 
 
-def _edges(catalogue: Catalogue, app: App) -> Iterator[Edge]:
+def _edges(app: App) -> Iterator[Edge]:
     for group in app.groups:
         for parents in group.all_of:
             for parent in parents.apps:
                 yield Edge(parent, app.name, group.name if len(app.groups) > 1 else "", parents.when)
     yield from (Edge(parent, app.name) for parent in app.situational_parent_apps)
     for each in app.filling.dependencies if app.filling else ():
-        if table_of(catalogue, each.table).filled_by is None:
+        if each.producer is None and each.daily_maker is None:
             yield Edge(table_id(each.table), app.name)
 
 

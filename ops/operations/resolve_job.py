@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from sluice.jobs.catalogue.resolve.tables import table_of
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.keys.partitions import span_text
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
@@ -14,7 +13,12 @@ from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_names import Named, recorded_job
 from sluice.ops.text import command
-from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, read_key
+from sluice.planner.keyspaces.partitions.partition_keys import (
+    app_of_key,
+    partitioning_of,
+    read_key,
+    text_of,
+)
 
 #: Maximum number of jobs that the error names.
 NAMED_MAX = 3
@@ -34,11 +38,12 @@ def meant_job(context: OperatorContext, installation: Installation, app: str, ke
 def _job(tx: Tx, context: OperatorContext, app: App, name: JobName) -> JobName:
     if job_details.job(tx, name) is not None:
         return name
+    app = app_of_key(app, name.key)
     table = table_of(context.catalogue, partitioning_of(app).table)
     span = read_key(app, name.key)
     found = makers(tx, TableVersion(table.name, table.version), span, limit=NAMED_MAX + 1)
     if len(found.jobs) > 1 or found.landed:
-        raise _not_one(app, span_text(table.calendar, span), found)
+        raise _not_one(app, text_of(app, span), found)
     return found.jobs[0] if found.jobs else name
 
 

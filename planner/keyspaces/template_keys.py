@@ -39,7 +39,7 @@ _STRICTEST: tuple[When, ...] = ("succeeded", "failed", "finished", "running")
 #: ``JobName._make`` without its call into Python, which is most of the work for a hundred thousand parents.
 _named = partial(tuple.__new__, JobName)
 
-_FOREIGN = ("work_ids", "mode", "branch")
+_FOREIGN = ("work_ids", "by", "mode", "branch")
 
 
 class TemplateKeyspace:

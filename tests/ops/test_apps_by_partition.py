@@ -92,7 +92,13 @@ def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist)
     read = partitions.pop("table_dependencies")
     assert partitions == {
         "output_table": "grouped",
-        "partition": {"unit": "day", "format": "%Y-%m-%d", "example": "2024-04-01", "first": None},
+        "partition": {
+            "unit": "day",
+            "format": "%Y-%m-%d",
+            "example": "2024-04-01",
+            "first": None,
+            "by": {},
+        },
         "step_size": 7,
         "modes": {"offline": {"max_fails": 3}, "online": {}},
     }
@@ -119,6 +125,7 @@ def test_the_document_of_a_partitioned_app_has_every_option(partitioned: Typist)
         "format": "%Y-%m-%d-%H",
         "example": "2024-04-01-13",
         "first": None,
+        "by": {},
     }
     assert [each["cumulative"] for each in read] == [False, False, True, False]
     fetch = partitioned.asks("apps", "show", "fetch")

@@ -21,6 +21,8 @@ WINDOWS: Mapping[Unit, range] = {
     "month": range(648, 652),
 }
 _FORMATS: Mapping[Unit, Sequence[str]] = {"hour": ("",), "day": ("", "%Y%m%d"), "week": ("",), "month": ("",)}
+#: Second dimension of some tables.
+BY = {"store": ["a", "b"]}
 EXTERNALS: Mapping[str, Calendar] = {"landed_days": Calendar("day"), "landed_hours": Calendar("hour")}
 #: Fate of a partition: it is missing (None), it exists (``there``), or a job makes it (``one`` or ``two``).
 _FATES = st.sampled_from([None, None, None, "there", "one", "two"])
@@ -74,6 +76,7 @@ def drawn_lineages(draw: st.DrawFn) -> Drawn:
     calendars = dict(EXTERNALS)
     firsts = {table: _first(calendar, draw) for table, calendar in EXTERNALS.items()}
     apps: dict[str, dict[str, Any]] = {}
+    sliced = {table for table in EXTERNALS if draw(_FEW)}
     for place in range(draw(st.sampled_from([3, 2, 4, 1]))):
         unit: Unit = draw(st.sampled_from(["day", "day", "hour", "week", "month"]))
         own = Calendar(unit, draw(st.sampled_from(_FORMATS[unit])))
@@ -82,17 +85,37 @@ def drawn_lineages(draw: st.DrawFn) -> Drawn:
         reads += [table for table in reads if draw(_FEW)]
         readings = [draw(_readings(table, calendars[table], own, firsts.get(table))) for table in reads]
         table = f"t{place}"
+        for reading in readings:
+            if reading["table"] in sliced:
+                _add_slices(reading, reads_all=draw(_FEW))
+        partition = draw(_partitions(own))
+        if draw(_MANY):
+            sliced.add(table)
+            partition["by"] = BY
         apps[f"fills_{table}"] = {
             "bash_cmd": "true",
             "output_table": table,
-            "partition": draw(_partitions(own)),
+            "partition": partition,
             "step_size": draw(st.sampled_from([1, 2, 3, 5])),
             "table_dependencies": _without_repeated(readings),
         }
         calendars[table] = own
-    fates = {table: draw(_drawn_fates(calendar, table in EXTERNALS)) for table, calendar in calendars.items()}
+    fates = {
+        name: draw(_drawn_fates(calendar, table in EXTERNALS))
+        for table, calendar in calendars.items()
+        for name in ([f"{table}[store={value}]" for value in BY["store"]] if table in sliced else [table])
+    }
     asked = draw(st.sampled_from([*apps][::-1]))
-    return Drawn(apps, fates, draw(_submissions(asked, calendars[apps[asked]["output_table"]])))
+    table = apps[asked]["output_table"]
+    return Drawn(apps, fates, draw(_submissions(asked, calendars[table], has_slices=table in sliced)))
+
+
+def _add_slices(reading: dict[str, Any], *, reads_all: bool) -> None:
+    """Let the reading be one of a table with a second dimension."""
+    if reading["table"] in EXTERNALS:
+        reading["partition"]["by"] = BY
+    if reads_all:
+        reading["by"] = "all"
 
 
 def loaded(drawn: Drawn) -> Catalogue:
@@ -159,11 +182,14 @@ def _drawn_fates(draw: st.DrawFn, calendar: Calendar, is_external: bool) -> dict
 
 
 @st.composite
-def _submissions(draw: st.DrawFn, app: str, calendar: Calendar) -> Submission:
+def _submissions(draw: st.DrawFn, app: str, calendar: Calendar, *, has_slices: bool) -> Submission:
     window = WINDOWS[calendar.unit]
     drawn = [sorted(draw(st.sampled_from(window[3:])) for _ in range(2)) for _ in range(2)]
     rerun = draw(st.sampled_from([None, None, "job", "downstream"]))
     (first, last), (other, end) = [(calendar.write(a), calendar.write(b)) for a, b in drawn]
     if draw(_MANY):
-        return Submission(app=app, id="drawn", keys=(f"{first}..{last}", f"{other}..{end}"), rerun=rerun)
-    return Submission(app=app, id="drawn", start=first, end=last, rerun=rerun)
+        slices = [draw(st.sampled_from(["a/", "b/"])) if has_slices else "" for _ in range(2)]
+        keys = (f"{slices[0]}{first}..{last}", f"{slices[1]}{other}..{end}")
+        return Submission(app=app, id="drawn", keys=keys, rerun=rerun)
+    by = draw(st.sampled_from([None, {"store": "a"}, {"store": ("b",)}])) if has_slices else None
+    return Submission(app=app, id="drawn", start=first, end=last, by=by, rerun=rerun)

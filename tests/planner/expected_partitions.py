@@ -49,12 +49,13 @@ class Expected:
         self.layout = Layout(self.catalogue, drawn.submission, Lore(drawn.fates))
         self.supplies = {supply.table: supply for supply in self.layout.supplies}
         self.app = self.catalogue.app(drawn.submission.app)
-        self.asked = {each for run in asked_for(self.app, drawn.submission) for each in partitions_of(run)}
-        self.forced = {self._table(self.app): self.asked} if drawn.submission.rerun else {}
+        self.asked = asked_partitions(self.app, drawn)
+        self.forced = {**self.asked} if drawn.submission.rerun else {}
         if drawn.submission.rerun == "downstream":
             self.forced = restated(self.catalogue, drawn, self.asked)
         self.required = {table: {*self.forced.get(table, ())} for table in drawn.fates}
-        self.required[self._table(self.app)] |= self.asked
+        for table, partitions in self.asked.items():
+            self.required[table] |= partitions
         self.or_later: dict[str, set[int]] = {table: set() for table in drawn.fates}
         for supply in reversed(self.layout.supplies):
             for step in supply.steps if supply.app else ():
@@ -112,18 +113,23 @@ class Expected:
         there = {each for each, fate in self.fates[table].items() if fate == "there"}
         return {each for each in self.or_later[table] if all(other < each for other in there)}
 
-    def _table(self, app: App) -> str:
-        return partitioning_of(app).table
+
+def asked_partitions(app: App, drawn: Drawn) -> dict[str, set[int]]:
+    """Return the requested partitions, by table. Each slice is a table."""
+    return {
+        partitioning_of(each).table: {partition for run in runs for partition in partitions_of(run)}
+        for each, runs in asked_for(app, drawn.submission)
+    }
 
 
-def restated(catalogue: Catalogue, drawn: Drawn, changed: set[int]) -> dict[str, set[int]]:
+def restated(catalogue: Catalogue, drawn: Drawn, changed: dict[str, set[int]]) -> dict[str, set[int]]:
     """Return, by table, the partitions to make again if these partitions of the requested app change.
 
     Each partition is examined by itself.
     """
-    found = {partitioning_of(catalogue.app(drawn.submission.app)).table: {*changed}}
-    for name in sorted(drawn.apps, key=catalogue.rank):
-        own = partitioning_of(catalogue[name])
+    found = {table: {*partitions} for table, partitions in changed.items()}
+    for app in (app for name in sorted(drawn.apps, key=catalogue.rank) for app in catalogue[name].slices):
+        own = partitioning_of(app)
         if own.table in found:
             continue
         if stale := {each for each in drawn.fates[own.table] if _is_made_from(own, each, found)}:

@@ -14,7 +14,14 @@ from sluice.planner.keyspaces.partitions.partition_keys import asked_for, partit
 from sluice.planner.keyspaces.partitions.refill import tables_of, touched
 from sluice.planner.keyspaces.partitions.table_demand import Supply
 from tests.planner.drawn_lineages import WINDOWS, Drawn, Lore, drawn_lineages, loaded
-from tests.planner.expected_partitions import Expected, moments, overlapping, partitions_of, restated
+from tests.planner.expected_partitions import (
+    Expected,
+    asked_partitions,
+    moments,
+    overlapping,
+    partitions_of,
+    restated,
+)
 
 
 @given(drawn_lineages())
@@ -106,7 +113,7 @@ def test_a_plan_joins_the_jobs_that_already_make_needed_partitions(drawn: Drawn)
             for need in gate.needs
         }
         assert waited_for.intersection(under_way.values()) <= joined
-        asked = supply.app is expected.app
+        asked = supply.table in expected.asked
         assert all(asked or name in waited_for or supply.table in expected.forced for name in joined)
 
 
@@ -124,9 +131,9 @@ def test_each_table_comes_after_its_inputs_and_is_among_the_tables_of_the_plan(d
 def test_the_partitions_to_make_again_are_those_made_from_changed_ones(drawn: Drawn) -> None:
     catalogue = loaded(drawn)
     app = catalogue.app(drawn.submission.app)
-    runs = asked_for(app, drawn.submission)
-    found = touched(catalogue, partitioning_of(app).table, runs, Lore(drawn.fates).held)
-    changed = {each for run in runs for each in partitions_of(run)}
+    runs = {partitioning_of(each).table: of for each, of in asked_for(app, drawn.submission)}
+    found = touched(catalogue, runs, Lore(drawn.fates).held)
+    changed = asked_partitions(app, drawn)
     assert {
         table: {each for run in runs for each in partitions_of(run)} for table, runs in found.items()
     } == restated(catalogue, drawn, changed)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadKey
 from sluice.jobs.keys.calendar import Calendar, Span
-from sluice.jobs.keys.partitions import read_span, without_version
+from sluice.jobs.keys.partitions import read_span, without_dimension, without_slice, without_version
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.model.names import Claim
@@ -102,10 +102,12 @@ class LineageNames(Struct, frozen=True):
 
     def outputs(self, app: App | None, table: str, key: str) -> list[Dataset]:
         """Return the table that a job fills, with the partitions in its key. They cannot be listed without the
-        definition of the app."""
+        definition of the app. The slices of a table with a second dimension are one table."""
         if app and app.table_of_days == table:
             return [Dataset(namespace=self.tables, name=table, output_facets=_day(app, key))]
         text, version = without_version(key)
+        _, text = without_slice(text)
+        table = without_dimension(table)
         subset: dict[str, Any] = {}
         if app and app.partitioning and app.partitioning.table == table:
             try:

@@ -132,7 +132,8 @@ def _placeholders(
     if chunking:
         return chunk_options.PLACEHOLDERS
     if partitioning:
-        return partition_options.PLACEHOLDERS
+        by = (partitioning.by.name,) if partitioning.by else ()
+        return (*partition_options.PLACEHOLDERS, *by)
     return template.names if template else None
 
 

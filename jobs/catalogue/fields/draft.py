@@ -13,7 +13,7 @@ from sluice.jobs.catalogue.errors import At
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.chunks import Chunking
 from sluice.jobs.keys.identifiers import Identifier
-from sluice.jobs.keys.partitions import Partitioning, TableDependency
+from sluice.jobs.keys.partitions import Dimension, Partitioning, TableDependency
 from sluice.jobs.keys.template import Template
 from sluice.jobs.model.dependency import TwoWay, When
 from sluice.jobs.model.program import Program
@@ -106,8 +106,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     """One mapping of ``table_dependencies``.
 
     The cut-offs and the ``first`` partition of the table are as written, because reading them requires the table's
-    calendar. The mapping may set that as ``calendar``, or leave it to another definition. So ``dependency`` has none of
-    them yet.
+    calendar. The mapping may set that as ``calendar``, or leave it to another definition, and the second dimension
+    ``by`` of an external table, too. So ``dependency`` has none of them yet.
     """
 
     dependency: TableDependency
@@ -115,6 +115,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     start_cutoff: object = None
     end_cutoff: object = None
     first: object = None
+    by: Dimension | None = None
 
 
 class AppWork(Struct, frozen=True, kw_only=True):

@@ -1,10 +1,12 @@
 """Options of apps that are keyed by partition, of calendars, and of single partitions.
 
 output_table       = text; default: the app's name
-partition          = calendar, and in a mapping also first: the earliest possible partition
+partition          = calendar, and in a mapping also first: the earliest possible partition, and by: the second
+                     dimension (``slice_options``)
 step_size          = a whole number from 1 on, the consecutive partitions of one job
 table_dependencies = [{table: text, cumulative: bool,
-                       partition: calendar, and in a mapping also first, of a table that no app fills,
+                       partition: calendar, and in a mapping also first and by, of a table that no app fills,
+                       by: all, to read every slice of a table with a second dimension,
                        start_offset, end_offset: a number of the app's own partitions, or "12h",
                        offset: both of them together,
                        start_cutoff, end_cutoff: partition, the first and the last to read,
@@ -28,8 +30,9 @@ from typing import Any
 from sluice.jobs.catalogue.errors import At, Words, one_of, read_fields, truth, unknown
 from sluice.jobs.catalogue.fields.draft import Reading
 from sluice.jobs.catalogue.fields.policy_options import POLICY_WORDS, check_keys, is_number, read_policy
+from sluice.jobs.catalogue.fields.slice_options import read_dimension
 from sluice.jobs.keys.calendar import FORMATS, UNITS, Calendar
-from sluice.jobs.keys.partitions import Offset, Partitioning, TableDependency
+from sluice.jobs.keys.partitions import OF_SLICE, Offset, Partitioning, TableDependency
 from sluice.jobs.model.submission import JSON, SAGA
 from sluice.jobs.text.json_value import as_json
 from sluice.jobs.text.units import parse_duration_s
@@ -38,6 +41,9 @@ from sluice.jobs.text.units import parse_duration_s
 PLACEHOLDERS = ("start", "end", "partitions", "table", "version")
 #: Longest offset in seconds: ten thousand years. A longer one means all partitions.
 _BACK_S_MAX = 10_000 * 366 * 86_400
+
+#: Options of ``partition`` that are not of its calendar.
+_BESIDE_CALENDAR = ("first", "by")
 
 #: Names of modes.
 MODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -52,11 +58,12 @@ def read_partitioning(words: Mapping[str, object], name: str, at: At) -> Partiti
         return None
     within = at.inside("partition")
     said = words.get("partition", "day")
-    calendar = read_calendar(said, within, elsewhere=("first",))
+    calendar = read_calendar(said, within, elsewhere=_BESIDE_CALENDAR)
     return Partitioning(
         **{"table": name, **read_fields(_PARTITION_OPTIONS, words, at.add)},
         calendar=calendar,
         first=_first(said, calendar, within),
+        by=read_dimension(said, within),
         modes=dict(_modes(words["modes"], at.inside("modes"))) if "modes" in words else {},
     )
 
@@ -109,8 +116,12 @@ def _reading(mapping: Mapping[Any, object], place: int, own: Calendar, at: At) -
     calendar, first = None, None
     if (partition := mapping.get("partition")) is not None:
         first = partition.get("first") if isinstance(partition, Mapping) else None
-        if partition != {"first": first}:
-            calendar = read_calendar(partition, within.inside("partition"), elsewhere=("first",))
+        if (
+            not isinstance(partition, Mapping)
+            or not partition
+            or any(each not in _BESIDE_CALENDAR for each in partition)
+        ):
+            calendar = read_calendar(partition, within.inside("partition"), elsewhere=_BESIDE_CALENDAR)
     start, end = _offsets(mapping, own, within)
     if "table" not in fields:
         return None
@@ -120,6 +131,7 @@ def _reading(mapping: Mapping[Any, object], place: int, own: Calendar, at: At) -
         start_cutoff=mapping.get("start_cutoff"),
         end_cutoff=mapping.get("end_cutoff"),
         first=first,
+        by=read_dimension(partition, within.inside("partition")),
     )
 
 
@@ -164,7 +176,14 @@ def _policy_of_mode(words: Mapping[Any, object], at: At) -> dict[str, JSON]:
 def read_table_name(value: object) -> str:
     if not isinstance(value, str) or not value or not value.isprintable() or value != value.strip():
         raise ValueError(f"{value!r} is not the name of a table")
+    if OF_SLICE.search(value):
+        raise ValueError(f"{value!r} is the name of a slice of a table; name the table")
     return value
+
+
+def _all(value: object) -> bool:
+    one_of(value, ("all",))
+    return True
 
 
 def _step(value: object) -> int:
@@ -199,6 +218,7 @@ _PLAIN_WORDS: Words = {
     "table": ("table", read_table_name),
     "cumulative": ("cumulative", truth),
     "version": ("version", read_table_name),
+    "by": ("all_slices", _all),
 }
 _OFFSET_WORDS: Words = {word: (word, _offset) for word in ("start_offset", "end_offset", "offset")}
 _AS_SUBMITTED: Words = {word: (word, _submitted) for word in POLICY_WORDS}

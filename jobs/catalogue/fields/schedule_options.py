@@ -33,7 +33,7 @@ from sluice.jobs.catalogue.fields.submitter_options import refused_options
 from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.identifiers import parse_day
-from sluice.jobs.keys.partitions import UNBOUNDED, read_span, without_version
+from sluice.jobs.keys.partitions import UNBOUNDED, read_span, without_slice, without_version
 from sluice.jobs.keys.work_ids import parse_work_ids
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
@@ -163,6 +163,7 @@ REQUEST_WORDS: Words = {
     "kwargs": ("kwargs", _mapping),
     "mode": ("mode", _text),
     "branch": ("branch", _text),
+    "by": ("by", _mapping),
     "user": ("user", _text),
     "rerun": ("rerun", _rerun),
     "push": ("push", partial(one_of, words=_PUSH)),
@@ -242,6 +243,7 @@ def _check_request(wanted: Submission, app: App | None, samples: list[datetime],
         except ValueError as error:
             complain(f"work_ids: {error}")
     elif app.partitioning and not foreign:
+        _check_slices(wanted, app, complain)
         _check_partitions(wanted, app, app.partitioning.calendar, samples[0], complain)
     elif app.is_keyed_by_template:
         for key in wanted.named_keys or ():
@@ -268,7 +270,7 @@ def _check_policy(asked: Mapping[str, Any], app: App | None, complain: Complain)
 
 def _foreign(app: App) -> tuple[str, ...]:
     """Return the options that belong to other ways of keying jobs."""
-    of_chunks, span, of_partitions = ("work_ids", "after"), ("start", "end"), ("mode", "branch")
+    of_chunks, span, of_partitions = ("work_ids", "after"), ("start", "end"), ("by", "mode", "branch")
     if app.partitioning:
         return of_chunks
     if app.chunking:
@@ -294,6 +296,7 @@ def _check_partitions(
     try:
         for key in wanted.named_keys or ():
             text, _ = without_version(str(fill(key, due)))
+            text = _without_slice(app, text)
             if not app.unbounded or text != UNBOUNDED:
                 read_span(calendar, text)
         if wanted.has_span:
@@ -302,6 +305,30 @@ def _check_partitions(
                 raise ValueError(f"{wanted.end} comes before {wanted.start}")
     except ValueError as error:
         complain(f"{'start and end' if wanted.has_span else 'key'}: {error}")
+
+
+def _check_slices(wanted: Submission, app: App, complain: Complain) -> None:
+    by = app.partitioning.by if app.partitioning else None
+    if wanted.by is None:
+        return
+    if by is None:
+        complain(f"by: {app.name} has no second dimension; leave it out")
+        return
+    try:
+        by.chosen(wanted.by)
+    except ValueError as error:
+        complain(f"by: {error}")
+
+
+def _without_slice(app: App, text: str) -> str:
+    """Return the partitions of a key. ValueError if the app has slices, and the key names none of them."""
+    by = app.partitioning.by if app.partitioning else None
+    if by is None:
+        return text
+    value, partitions = without_slice(text)
+    if value not in by.values:
+        raise ValueError(f"{text!r} names no {by.name}; its values: {', '.join(by.values)}")
+    return partitions
 
 
 def _check_days(wanted: Submission, due: datetime, complain: Complain) -> None:

@@ -87,10 +87,12 @@ def _of_chunks(chunking: Chunking) -> dict[str, object]:
 def _of_partitions(partitioning: Partitioning) -> dict[str, object]:
     """Return the parts of a partitioning.
 
-    The partitions per job, the modes and the first partition are left out.
+    The partitions per job, the modes and the first partition are left out, and so are the values of a second dimension:
+    another value does not change the partitions of the others.
     """
     own = partitioning.calendar
     return {
+        **({"by": partitioning.by.name} if partitioning.by else {}),
         "output_table": partitioning.table,
         "partition": [own.unit, own.format],
         **_of_readings(partitioning),
@@ -112,6 +114,7 @@ def _of_reading(dependency: TableDependency, own: Calendar) -> dict[str, object]
         "end_offset": _length(dependency.end_offset, own),
         "cutoffs": [dependency.start_cutoff_s, dependency.end_cutoff_s],
         "cumulative": dependency.cumulative,
+        **({"by": [dependency.by.name, dependency.all_slices]} if dependency.by else {}),
     }
 
 

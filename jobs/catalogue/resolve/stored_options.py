@@ -39,13 +39,18 @@ def _work(draft: Draft) -> dict[str, object]:
 
 
 def _dependencies(written: Any, partitioning: Partitioning) -> list[dict[str, object]]:
-    """Return the dependencies with the calendar of each table, and the first partition of external tables. They are
-    known here, even if another app defines them.
+    """Return the dependencies with the calendar and the second dimension of each table, and the first partition of
+    external tables. They are known here, even if another app defines them.
     """
     return [
         {
             **mapping,
-            "partition": {"unit": each.calendar.unit, **_format(each.calendar.format), **_first(each)},
+            "partition": {
+                "unit": each.calendar.unit,
+                **_format(each.calendar.format),
+                **_first(each),
+                **_by(each),
+            },
         }
         for mapping, each in zip(written, partitioning.dependencies, strict=True)
     ]
@@ -55,6 +60,11 @@ def _first(dependency: TableDependency) -> dict[str, str]:
     if dependency.producer or dependency.first_s is None:
         return {}
     return {"first": dependency.calendar.write(dependency.calendar.at(dependency.first_s))}
+
+
+def _by(dependency: TableDependency) -> dict[str, object]:
+    """Return the second dimension of the table, even if another app fills it."""
+    return {"by": {dependency.by.name: [*dependency.by.values]}} if dependency.by else {}
 
 
 def _format(text: str) -> dict[str, str]:

@@ -25,10 +25,11 @@ from sluice.jobs.catalogue.cycles import ranks
 from sluice.jobs.catalogue.errors import At, DefinitionFaults, nearest
 from sluice.jobs.catalogue.fields.draft import ConfEntry, Draft, Reading
 from sluice.jobs.catalogue.fields.partition_options import MODE, moments_of, told
+from sluice.jobs.catalogue.resolve.slices import Dimensions
 from sluice.jobs.catalogue.sources.functions import find_function
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Calendar
-from sluice.jobs.keys.partitions import Partitioning, TableDependency
+from sluice.jobs.keys.partitions import Partitioning, TableDependency, slice_of
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import SAGA
 
@@ -77,10 +78,12 @@ class _Linking:
         #: First reader of each external table, and the calendar that it defines.
         self._externals: dict[str, tuple[str, Calendar]] = {}
         self._firsts = self._firsts_of_externals()
+        self._dimensions = Dimensions(drafts)
 
     def linked(self, draft: Draft) -> Draft:
         if draft.days:
-            return replace(draft, days=self._linked(draft, draft.days))
+            # Jobs with keys have no second dimension of partitions, so they read all slices of a table.
+            return replace(draft, days=self._linked(draft, draft.days).of_slice(None))
         if draft.partitioning:
             return replace(draft, partitioning=self._linked(draft, draft.partitioning))
         return draft
@@ -91,6 +94,7 @@ class _Linking:
         for reading in draft.readings:
             table = reading.dependency.table
             dependency = self._dependency(reading, draft.name, partitioning.calendar, at.inside(table))
+            dependency = self._dimensions.linked(reading, dependency, draft, at.inside(table))
             if dependency in found:
                 at.add(f"{table} is listed twice")
             found.append(dependency)
@@ -228,6 +232,7 @@ def _version(digest: str, reads: Sequence[TableDependency], versions: Mapping[st
 class TableOf(NamedTuple):
     """A table.
 
+    A slice of a table with a second dimension is a table, and then ``app`` is for this slice (``App.of_slice``).
     ``app`` fills it, in its current definition. If it is None, jobs of ``daily_maker`` with keys make its days, or an
     external process fills it. Then the version is the unit of the partitions.
     """
@@ -255,18 +260,45 @@ def table_of(catalogue: Catalogue, name: str) -> TableOf:
         return TableOf(name, app, app.partitioning.calendar)
     if name in catalogue.externals:
         return TableOf(name, None, catalogue.externals[name], catalogue.makes_days_of(name))
+    if slices := catalogue.slices_of(name):
+        raise BadRequest(
+            f"{name} has a second dimension, and no slice of it is named.",
+            where=name,
+            advice=f"Name one, like {slices[0]!r}; in commands, with --by {slice_of(slices[0])[1:-1]}.",
+        )
     raise BadRequest(
         f"No app fills or reads a table {name!r}{nearest(name, [each.name for each in tables_of(catalogue)])}.",
         advice="`sluice partitions ls` lists the tables that apps fill and read.",
     )
 
 
+def slices_by(
+    catalogue: Catalogue, name: str, by: Mapping[str, str | Sequence[str]] | None
+) -> tuple[str, ...]:
+    """Return the names of the slices of a table that ``{dimension: values}`` selects. Without a selection, return those
+    of all values; for a table without a second dimension, its name.
+
+    BadRequest if the table has no second dimension, or not this one, or not these values.
+    """
+    slices = catalogue.slices_of(name)
+    if by is None:
+        return slices or (name,)
+    dimension = catalogue.dimension_of(name)
+    if dimension is None:
+        raise BadRequest(f"{table_of(catalogue, name).name} has no second dimension.", where=name)
+    try:
+        return tuple(dimension.table(name, value) for value in dimension.chosen(by))
+    except ValueError as error:
+        raise BadRequest(f"{name} has no such slice: {error}.", where=name) from None
+
+
 def tables_of(catalogue: Catalogue) -> Iterator[TableOf]:
     """Yield all tables: first the external ones, then the tables of apps, each after its inputs."""
     yield from (table_of(catalogue, name) for name in sorted(catalogue.externals))
     for app in sorted(catalogue.values(), key=lambda app: (catalogue.rank(app.name), app.name)):
-        if app.partitioning and not app.unbounded:
-            yield TableOf(app.partitioning.table, app, app.partitioning.calendar)
+        for each in app.slices:
+            if each.partitioning and not app.unbounded:
+                yield TableOf(each.partitioning.table, each, each.partitioning.calendar)
 
 
 _PLANNER = "conf_planner"

@@ -139,5 +139,5 @@ def values_of(claimed: RunContext) -> dict[str, object]:
     if claimed.span is not None:
         values["start"], values["end"] = claimed.span
         values["partitions"] = ",".join(claimed.partitions)
-        values |= {"table": claimed.table, "version": claimed.version}
+        values |= {"table": claimed.table, "version": claimed.version, **claimed.by}
     return values | dict(claimed.ids)

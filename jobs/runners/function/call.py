@@ -44,8 +44,8 @@ class FunctionCall:
 
     A parameter that is not the job receives the identifier or kwarg of its name. A kwarg is converted to the annotated
     type. A chunk also offers ``work_ids``. A partition job also offers ``span``, its ``start`` and ``end``,
-    ``partitions``, ``inputs``, ``table`` and ``version``. A function that takes neither the job nor ``**kwargs`` must
-    take every kwarg of the submission; it may leave out identifiers.
+    ``partitions``, ``inputs``, ``table`` and ``version``, and the value of a second dimension by its name. A function
+    that takes neither the job nor ``**kwargs`` must take every kwarg of the submission; it may leave out identifiers.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -162,7 +162,7 @@ def _given(job: Job) -> dict[str, object]:
     if job.span is not None:
         own["start"], own["end"] = job.span
         own["partitions"] = job.partitions
-    return {name: value for name, value in own.items() if value is not None} | dict(job.ids)
+    return {name: value for name, value in own.items() if value is not None} | job.by | dict(job.ids)
 
 
 def settled(result: object) -> object:

@@ -30,7 +30,7 @@ from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.planner.bubble_up.walk import mode_of, require_fit
 
 #: Options of a submission that the audit keeps as they are.
-_NAMING = ("id", "app", "key", "start", "end", "mode", "branch", "rerun")
+_NAMING = ("id", "app", "key", "start", "end", "by", "mode", "branch", "rerun")
 
 
 class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.protocol import SituationalKeyspace
 
-_FOREIGN = ("start", "end", "mode", "branch")
+_FOREIGN = ("start", "end", "by", "mode", "branch")
 
 
 class ChunkKeyspace(SituationalKeyspace):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.errors import nearest
 from sluice.jobs.errors import BadKey, BadRequest
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import (
@@ -17,7 +18,9 @@ from sluice.jobs.keys.partitions import (
     read_landing_key,
     read_span,
     span_text,
+    with_slice,
     with_version,
+    without_slice,
     without_version,
 )
 from sluice.jobs.model.app import App
@@ -35,10 +38,10 @@ class PartitionKeyspace(SituationalKeyspace):
     the partitions that existed when they were planned."""
 
     def canonical(self, app: App, key: str) -> str:
-        return key_of(app, read_key(app, key))
+        return canonical_key(app, key)
 
     def expand(self, app: App, submission: Submission) -> Iterator[str]:
-        return (key_of(app, span) for span in asked_for(app, submission))
+        return (key_of(each, span) for each, spans in asked_for(app, submission) for span in spans)
 
 
 def partitioning_of(app: App) -> Partitioning:
@@ -56,13 +59,55 @@ def filling_of(app: App) -> Partitioning:
 
 
 def key_of(app: App, span: Span) -> str:
-    """Return the key of the job that makes these partitions."""
-    text = UNBOUNDED if app.unbounded else span_text(partitioning_of(app).calendar, span)
+    """Return the key of the job that makes these partitions. If the table has a second dimension, the app is for their
+    slice."""
+    text = UNBOUNDED if app.unbounded else text_of(app, span)
     return with_version(text, app.version)
 
 
+def text_of(app: App, span: Span) -> str:
+    """Return the key without its version."""
+    partitioning = partitioning_of(app)
+    return with_slice(span_text(partitioning.calendar, span), partitioning.slice)
+
+
+def canonical_key(app: App, key: str) -> str:
+    """Return the canonical spelling of a key; BadKey if it does not fit the app, or names a slice that the app does not
+    have."""
+    found = app_of_key(app, key)
+    by, value = partitioning_of(app).by, partitioning_of(found).slice
+    if by and value not in by.values:
+        raise BadKey(
+            f"{key!r} is not a key of {app.name}: it has no {by.name} {value!r}{nearest(value, by.values)}.",
+            where=app.origin,
+            advice=f"Its values: {', '.join(by.values)}.",
+        )
+    return key_of(found, read_key(found, key))
+
+
+def app_of_key(app: App, key: str) -> App:
+    """Return the app for the slice of this key (``App.of_slice``). BadKey if the app has slices and the key names none.
+
+    The definition may have the value no more, for instance if the job was planned before a change.
+    """
+    partitioning = partitioning_of(app)
+    if partitioning.by is None:
+        return app.of_slice(None)
+    value, _ = without_slice(without_version(key)[0])
+    if value is None:
+        raise BadKey(
+            f"{key!r} is not a key of {app.name}: it names no {partitioning.by.name}.",
+            where=app.origin,
+            advice=f"Write it like {partitioning.by.values[0]}/{partitioning.calendar.example}.",
+        )
+    return app.of_slice(value)
+
+
 def read_key(app: App, key: str) -> Span:
-    """Return the partitions that a key names; BadKey if it does not fit the app or has another version."""
+    """Return the partitions that a key names; BadKey if it does not fit the app or has another version.
+
+    If the table has a second dimension, the app is for the key's slice (``app_of_key``).
+    """
     calendar = partitioning_of(app).calendar
     text, version = without_version(key)
     if version not in ("", app.version):
@@ -77,13 +122,15 @@ def read_key(app: App, key: str) -> Span:
                 f"{key!r} is not a key of {app.name}, whose only job is {UNBOUNDED!r}.", where=app.origin
             )
         return ALWAYS
+    value, text = without_slice(text) if partitioning_of(app).slice is not None else (None, text)
     try:
         return read_span(calendar, text)
     except ValueError as error:
         raise BadKey(
             f"{key!r} is not a key of {app.name}: {error}.",
             where=app.origin,
-            advice=f"Write it like {calendar.example}, or {calendar.example}..{calendar.example} for several.",
+            advice=f"Write it like {with_slice(calendar.example, value)},"
+            f" or {with_slice(calendar.example, value)}..{calendar.example} for several.",
         ) from None
 
 
@@ -96,9 +143,9 @@ def canonical_landing(calendar: Calendar, table: str, key: str) -> str:
     return landing_key(calendar, partition, or_later=or_later)
 
 
-def asked_for(app: App, submission: Submission) -> list[Span]:
-    """Return the partitions that a submission requests; BadRequest if its options do not determine them, or if they
-    begin before the app's first partition."""
+def asked_for(app: App, submission: Submission) -> list[tuple[App, list[Span]]]:
+    """Return the partitions that a submission requests, with the app for the slice that they belong to. BadRequest if
+    its options do not determine them, or if they begin before the app's first partition."""
     if foreign := submission.words_of(_FOREIGN):
         raise BadRequest(
             f"{app.name} is keyed by partition; {' and '.join(foreign)} do not name partitions.",
@@ -106,16 +153,17 @@ def asked_for(app: App, submission: Submission) -> list[Span]:
             advice=f"Give start and end, like {partitioning_of(app).calendar.example}.",
         )
     if app.unbounded:
-        return [ALWAYS]
-    asked = united(_asked_for(app, submission))
+        return [(app.of_slice(None), [ALWAYS])]
+    found = [(each, united(spans)) for each, spans in _asked_for(app, submission)]
     earliest = partitioning_of(app).first
-    if earliest is not None and asked and asked[0].first < earliest:
+    asked = [span for _, spans in found for span in spans[:1]]
+    if earliest is not None and asked and min(asked).first < earliest:
         calendar = partitioning_of(app).calendar
         raise BadRequest(
-            f"{app.name} has no partition {calendar.write(asked[0].first)}: its first is {calendar.write(earliest)}.",
+            f"{app.name} has no partition {calendar.write(min(asked).first)}: its first is {calendar.write(earliest)}.",
             where=app.origin,
         )
-    return asked
+    return found
 
 
 def span_of(app: App, submission: Submission) -> Span | None:
@@ -135,11 +183,32 @@ def span_of(app: App, submission: Submission) -> Span | None:
     return span
 
 
-def _asked_for(app: App, submission: Submission) -> list[Span]:
+def slices_of(app: App, submission: Submission) -> tuple[App, ...]:
+    """Return the app for each slice that a submission requests. Default: all slices."""
+    if submission.by is None:
+        return app.slices
+    by = partitioning_of(app).by
+    if by is None:
+        raise BadRequest(
+            f"{app.name} has no second dimension, so by selects nothing.",
+            where=app.name,
+            advice="Leave it out.",
+        )
+    try:
+        return tuple(app.of_slice(value) for value in by.chosen(submission.by))
+    except ValueError as error:
+        raise BadRequest(f"{app.name} cannot be requested like this: {error}.", where=app.origin) from None
+
+
+def _asked_for(app: App, submission: Submission) -> list[tuple[App, list[Span]]]:
     if submission.named_keys is not None:
-        return [read_key(app, key) for key in submission.named_keys]
+        named: dict[str, tuple[App, list[Span]]] = {}
+        for key in submission.named_keys:
+            found = app_of_key(app, canonical_key(app, key))
+            named.setdefault(partitioning_of(found).table, (found, []))[1].append(read_key(found, key))
+        return [*named.values()]
     if span := span_of(app, submission):
-        return [span]
+        return [(each, [span]) for each in slices_of(app, submission)]
     example = partitioning_of(app).calendar.example
     raise BadRequest(
         f"{app.name} is keyed by partition; the submission does not name any.",

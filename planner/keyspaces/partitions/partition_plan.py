@@ -77,8 +77,9 @@ class Layout:
         self._wanted: dict[str, list[Span]] = defaultdict(list)
         self._or_later: dict[str, set[int]] = defaultdict(set)
         self._forced = self._to_be_made_anew(asked, submission)
-        if self._app.partitioning:
-            self._wanted[self._app.partitioning.table] += asked
+        self._asked = {partitioning_of(each).table: spans for each, spans in asked}
+        for table, runs in self._asked.items():
+            self._wanted[table] += runs
         for table, runs in self._forced.items():
             self._wanted[table] += runs
         self._by_table: dict[str, Supply] = {}
@@ -101,7 +102,7 @@ class Layout:
     def is_asked_for(self, supply: Supply) -> bool:
         """Return whether the jobs of this table were requested themselves, so that the submission depends on their
         outcomes. Jobs of other tables are only needed as inputs."""
-        return supply.app is self._app or supply.table in self._forced
+        return supply.table in self._asked or supply.table in self._forced
 
     @property
     def inputs(self) -> list[JobName]:
@@ -194,17 +195,15 @@ class Layout:
 
     def _children_first(self) -> list[App]:
         """Return the apps that may take part, children before parents."""
-        asked = {app.name for table in self._wanted if (app := self._catalogue.fills(table))}
-        reached: set[str] = set()
-        ahead = sorted(asked)
+        reached: dict[str, App] = {}
+        ahead = sorted(self._wanted)
         while ahead:
-            if (name := ahead.pop()) not in reached:
-                reached.add(name)
-                ahead += (each for each in self._catalogue[name].parent_apps if self._is_by_partition(each))
-        return [self._catalogue[name] for name in sorted(reached, key=self._catalogue.rank, reverse=True)]
-
-    def _is_by_partition(self, name: str) -> bool:
-        return self._catalogue[name].partitioning is not None
+            table = ahead.pop()
+            if table not in reached and (app := self._catalogue.fills(table)):
+                reached[table] = app
+                ahead += (each.table for each in partitioning_of(app).dependencies)
+        tables = sorted(reached, key=lambda table: (self._catalogue.rank(reached[table].name), table))
+        return [reached[table] for table in reversed(tables)]
 
     def _lay_out(self, app: App) -> None:
         """Pack the wanted partitions of the app's table into steps, and add the partitions that these steps need to the
@@ -360,23 +359,28 @@ class Layout:
             self._extents[table] = self._known.extent(table, version)
         return self._extents[table]
 
-    def _horizon(self, asked: Sequence[Span], submission: Submission) -> tuple[int, int] | None:
+    def _horizon(
+        self, asked: Sequence[tuple[App, list[Span]]], submission: Submission
+    ) -> tuple[int, int] | None:
         """Return the start and end, in seconds, of the time for which the submission requests partitions."""
         if self._app.partitioning is None:
             return None
         calendar = self._app.partitioning.calendar
-        whole = Span(asked[0].first, asked[-1].last) if asked else None
+        spans = [span for _, of in asked for span in of]
+        whole = Span(min(spans).first, max(span.last for span in spans)) if spans else None
         span = span_of(self._app, submission) if self._app.unbounded else whole
         return (calendar.start_s(span.first), calendar.start_s(span.last + 1)) if span else None
 
-    def _to_be_made_anew(self, asked: list[Span], submission: Submission) -> dict[str, list[Span]]:
+    def _to_be_made_anew(
+        self, asked: Sequence[tuple[App, list[Span]]], submission: Submission
+    ) -> dict[str, list[Span]]:
         """Return, by table, the partitions that are made again although they exist."""
-        if submission.rerun is None or not asked:
+        changed = {partitioning_of(each).table: spans for each, spans in asked if spans}
+        if submission.rerun is None or not changed:
             return {}
-        table = partitioning_of(self._app).table
         if submission.rerun == "job":
-            return {table: asked}
-        return touched(self._catalogue, table, asked, self._known.existing)
+            return changed
+        return touched(self._catalogue, changed, self._known.existing)
 
     def _refuse_excess(self, app: App) -> None:
         if self._needs > NEEDS_MAX:

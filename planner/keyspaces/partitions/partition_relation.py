@@ -12,7 +12,14 @@ from msgspec import Struct
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import TableOf, table_of
 from sluice.jobs.keys.calendar import BEGINNING_S, Calendar, Span
-from sluice.jobs.keys.partitions import OR_LATER, UNBOUNDED, Offset, Partitioning, TableDependency
+from sluice.jobs.keys.partitions import (
+    OR_LATER,
+    UNBOUNDED,
+    Offset,
+    Partitioning,
+    TableDependency,
+    with_slice,
+)
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import When
 from sluice.jobs.model.names import JobName
@@ -61,11 +68,17 @@ class Relatives(Struct, frozen=True, kw_only=True):
             if self.daily_jobs:
                 yield from self.daily_jobs.on(each)
             else:
-                yield JobName(self.maker, self.calendar.write(each) + (OR_LATER if self.or_later else ""))
+                text = self.calendar.write(each) + (OR_LATER if self.or_later else "")
+                yield JobName(self.maker, with_slice(text, self._slice))
+
+    @property
+    def _slice(self) -> str | None:
+        return self.app.partitioning.slice if self.app and self.app.partitioning else None
 
 
 def parents(catalogue: Catalogue, app: App, output: Span) -> Iterator[Relatives]:
-    """Yield the partitions that ``output`` is made from, in the order of the definition."""
+    """Yield the partitions that ``output`` is made from, in the order of the definition. An app with slices is the app
+    for a single slice (``App.of_slice``)."""
     own = filling_of(app)
     for each in own.dependencies:
         producer = catalogue.fills(each.table)

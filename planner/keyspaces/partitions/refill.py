@@ -1,6 +1,6 @@
 """Downstream partitions that must be made again because some of the partitions that they are made from have changed."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Span
@@ -8,7 +8,7 @@ from sluice.jobs.keys.partitions import TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.partition_state import HeldRange
 from sluice.jobs.model.submission import Submission
-from sluice.planner.keyspaces.partitions.partition_keys import filling_of
+from sluice.planner.keyspaces.partitions.partition_keys import asked_for, filling_of
 from sluice.planner.keyspaces.partitions.ranges import places, united
 from sluice.planner.keyspaces.partitions.table_demand import ALL
 
@@ -19,38 +19,41 @@ Look = Callable[[str, str, Span], Sequence[HeldRange]]
 def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
     """Return every table of which a plan for the submission may claim a partition, or wait for one."""
     app = catalogue.app(submission.app)
-    asked = [app]
+    asked = [each for each, _ in asked_for(app, submission)] if app.partitioning else [app]
     if submission.rerun == "downstream" and app.partitioning:
-        asked += downstream(catalogue, app.partitioning.table)
+        asked += downstream(catalogue, [filling_of(each).table for each in asked])
     tables: set[str] = set()
-    reached: set[str] = set()
-    ahead = [each.name for each in asked]
-    while ahead:
-        if (name := ahead.pop()) not in reached:
-            reached.add(name)
-            filling = catalogue[name].filling
-            tables.update([filling.table, *(each.table for each in filling.dependencies)] if filling else ())
-            ahead += catalogue[name].parent_apps
+    reached: set[tuple[str, str | None]] = set()
+    while asked:
+        app = asked.pop()
+        if (app.name, app.table) in reached:
+            continue
+        reached.add((app.name, app.table))
+        read = [each.table for each in app.filling.dependencies] if app.filling else []
+        tables.update(read, [app.table] if app.table else ())
+        makers = (catalogue.fills(table) or catalogue.makes_days_of(table) for table in read)
+        asked += filter(None, makers)
+        if app.is_keyed_by_template:
+            asked += (catalogue[name] for name in app.parent_apps if catalogue[name].is_keyed_by_template)
     return tables
 
 
 def touched(
     catalogue: Catalogue,
-    table: str,
-    changed: Sequence[Span],
+    changed: Mapping[str, Sequence[Span]],
     existing: Look,
     *,
     waiting: Collection[int] = (),
 ) -> dict[str, list[Span]]:
-    """Return, by table, the changed partitions, and the partitions of downstream tables that exist or are under way and
-    need a changed one.
+    """Return, by table, the ``changed`` partitions, and the partitions of downstream tables that exist or are under way
+    and need a changed one.
 
-    The jobs in ``waiting`` have not begun, so they will read the new contents of ``table``. Their partitions are
-    returned only if they need such a partition of another table.
+    The jobs in ``waiting`` have not begun, so they will read the new contents of the ``changed`` ones. Their partitions
+    are returned only if they need such a partition of another table.
     """
-    runs = {table: united(changed)}
+    runs = {table: united(spans) for table, spans in changed.items()}
     derived: dict[str, list[Span]] = {}
-    for app in downstream(catalogue, table):
+    for app in downstream(catalogue, changed):
         own = filling_of(app)
         found = [
             partition
@@ -62,15 +65,17 @@ def touched(
     return runs
 
 
-def downstream(catalogue: Catalogue, table: str) -> list[App]:
-    """Return the apps that read the table or a table made from it, each after the apps that it reads from."""
+def downstream(catalogue: Catalogue, tables: Iterable[str]) -> list[App]:
+    """Return the apps that read any of the tables or a table made from it, each after the apps that it reads from. An
+    app with slices occurs once for each slice."""
     reached: dict[str, App] = {}
-    ahead = [table]
+    ahead = [*tables]
     while ahead:
         for app, _ in catalogue.readers_of(ahead.pop()):
-            if app.name not in reached and not app.unbounded:
-                reached[app.name] = app
-                ahead.append(filling_of(app).table)
+            own = filling_of(app).table
+            if own not in reached and not app.unbounded:
+                reached[own] = app
+                ahead.append(own)
     return sorted(reached.values(), key=lambda app: catalogue.rank(app.name))
 
 

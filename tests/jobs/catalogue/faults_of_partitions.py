@@ -303,6 +303,55 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         {**filling(), "c": {"chunk_size": 1, "dependencies": [{"job_type": "a", "max_lag": 1}]}},
         "dependencies: a is keyed by partition, so neither a key nor a work ID leads to its jobs",
     ),
+    # Second dimensions.
+    "two dimensions": (
+        counted(by={"store": ["x"], "region": ["y"]}),
+        "partition: by: store, region: a table has at most one second dimension",
+    ),
+    "no dimension": (counted(by={}), "partition: by: {} is not a mapping of a name to its values"),
+    "a dimension without values": (counted(by={"store": []}), "by: store: [] is not a list of values"),
+    "a value that is no part of a key": (
+        counted(by={"store": ["a/b"]}),
+        "by: store: 'a/b' cannot be a part of",
+    ),
+    "a number as a value": (counted(by={"store": [1]}), "by: store: 1 cannot be a part of a key"),
+    "a value twice": (counted(by={"store": ["x", "x"]}), "by: store: x is listed twice"),
+    "too many values": (
+        counted(by={"store": [f"s{n}" for n in range(501)]}),
+        "by: store: it has 501 values, and at most 500 are possible",
+    ),
+    "a dimension that is no argument": (
+        counted(by={"a store": ["x"]}),
+        "by: 'a store' is no name of an argument",
+    ),
+    "a dimension with the name of an argument": (
+        counted(by={"start": ["x"]}),
+        "by: start is the name of another argument of the job",
+    ),
+    "the dimension of a table that an app fills": (
+        table(partition={"by": {"store": ["x"]}}),
+        "partition: by: b fills it; set its second dimension there",
+    ),
+    "two dimensions of an external table": (
+        external({"by": {"store": ["x"]}}, {"by": {"store": ["x", "y"]}}),
+        "by: for a its second dimension is store with x, for b store with x, y; leave it out in either",
+    ),
+    "every slice of a table without slices": (
+        table(by="all"),
+        "by: all reads every slice of a table, and this one",
+    ),
+    "some slices of a table": (table(by="some"), "by: 'some' is none of all"),
+    "slices with other values": (
+        {
+            "b": {"output_table": "raw", "partition": {"by": {"store": ["x", "y"]}}},
+            "a": {"partition": {"by": {"store": ["y", "z"]}}, "table_dependencies": [{"table": "raw"}]},
+        },
+        "by: it has other values of store than a (x, z); set the same values in both",
+    ),
+    "a slice as a table": (
+        reading({"table": "raw[store=x]"}),
+        "is the name of a slice of a table; name the table",
+    ),
     # The work of a job.
     "a placeholder of no partition": (
         filling(bash_cmd="echo {date}"),

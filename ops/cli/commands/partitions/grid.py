@@ -1,4 +1,5 @@
-"""Command ``sluice grid``: show the progress of a submission about partitions or days, with a line for each app.
+"""Command ``sluice grid``: show the progress of a submission about partitions or days, with a line for each app. An app
+of a table with a second dimension has a line for each slice.
 
 Each app is shown from the first to the last partition that the submission requests or needs. This includes partitions
 that existed before, and partitions in between that other submissions make. If there are too many partitions for a line,
@@ -12,7 +13,9 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from sluice.jobs.catalogue.resolve.tables import table_of
+from msgspec.structs import replace
+
+from sluice.jobs.catalogue.resolve.tables import slices_by
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Span
 from sluice.ledger.database.connection import Tx
@@ -76,7 +79,7 @@ def _read(tx: Tx, context: CommandContext, options: Options) -> tuple[Axis, list
     found = [*_rows(tx, context, status), *(_by_day(status, *each) for each in days.items())]
     if not found:
         return None
-    rows = sorted(found, key=lambda row: (context.catalogue.rank(row.app), row.app))
+    rows = sorted(found, key=lambda row: (context.catalogue.rank(row.app), row.label))
     along = axis(rows, max(options.columns or _columns(context, rows), COLUMNS_MIN))
     strips = [strip(row, along) for row in rows]
     return along, [(each, _cells(tx, each, days)) for each in strips]
@@ -86,14 +89,17 @@ def _rows(tx: Tx, context: CommandContext, status: SubmissionStatus) -> Iterator
     """Yield a row for each app that the definitions have. The requested partitions are shown even if no job was needed
     for them.
     """
-    extents = {each.app: each for each in reading.extents(tx, status.id) if _is_bounded(context, each.app)}
-    for app, each in extents.items():
-        span = each.span
-        if app == status.app and (asked := _asked(context, status)):
-            span = Span(min(span.first, asked.span.first), max(span.last, asked.span.last))
-        yield PartitionRow(app, each.place, partitioning_of(context.catalogue[app]).calendar, span)
-    if status.app not in extents and (asked := _asked(context, status)):
-        yield asked
+    rows = {row.label: row for row in _asked(context, status)}
+    for each in reading.extents(tx, status.id):
+        if _is_bounded(context, each.app):
+            calendar = partitioning_of(context.catalogue[each.app]).calendar
+            row = PartitionRow(each.app, each.place, calendar, each.span)
+            if asked := rows.get(row.label):
+                row = replace(
+                    row, span=Span(min(row.span.first, asked.span.first), max(row.span.last, asked.span.last))
+                )
+            rows[row.label] = row
+    yield from rows.values()
 
 
 def _days(tx: Tx, context: CommandContext, status: SubmissionStatus) -> dict[str, Days]:
@@ -114,16 +120,18 @@ def _is_bounded(context: CommandContext, app: str) -> bool:
     return app in context.catalogue and not context.catalogue[app].unbounded
 
 
-def _asked(context: CommandContext, status: SubmissionStatus) -> PartitionRow | None:
+def _asked(context: CommandContext, status: SubmissionStatus) -> Iterator[PartitionRow]:
+    """Yield a row for each slice that the submission requests, or for its only table."""
     app = context.catalogue.get(status.app)
     if app is None or app.partitioning is None or app.unbounded or not (status.start and status.end):
-        return None
-    table = table_of(context.catalogue, app.partitioning.table)
+        return
     try:
-        span = Span(table.calendar.read(status.start), table.calendar.read(status.end))
-    except ValueError:
-        return None  # The submission was refused for it, or the definitions have changed since.
-    return PartitionRow(app.name, TableVersion(table.name, table.version), table.calendar, span)
+        calendar = app.partitioning.calendar
+        span = Span(calendar.read(status.start), calendar.read(status.end))
+        tables = slices_by(context.catalogue, app.partitioning.table, status.by)
+    except (ValueError, BadRequest):
+        return  # The submission was refused for it, or the definitions have changed since.
+    yield from (PartitionRow(app.name, TableVersion(name, app.version), calendar, span) for name in tables)
 
 
 def _columns(context: CommandContext, rows: Sequence[PartitionRow]) -> int:
@@ -133,7 +141,7 @@ def _columns(context: CommandContext, rows: Sequence[PartitionRow]) -> int:
 
 
 def _margin(rows: Sequence[PartitionRow]) -> int:
-    return max(len(row.app) for row in rows) + 2
+    return max(len(row.label) for row in rows) + 2
 
 
 def _cells(tx: Tx, each: Strip, days: Mapping[str, Days]) -> Cells:
@@ -151,7 +159,7 @@ def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
         marks += line
         runs = [(one, "".join(each.sign for each in of)) for one, of in groupby(line)]
         coloured = [(text, colour(one.state) if one.state else "bright_black") for one, text in runs]
-        yield StyledLine([(each.row.app.ljust(margin) + " " * each.before, ""), *coloured])
+        yield StyledLine([(each.row.label.ljust(margin) + " " * each.before, ""), *coloured])
     legend = (f"{each.sign} {each.meaning}" for each in dict.fromkeys(marks))
     yield Paragraph(f"{'':{margin}}a column is {along.in_words}: {', '.join(legend)}", "bright_black")
     yield Paragraph()
@@ -161,4 +169,4 @@ def _page(along: Axis, shown: Sequence[tuple[Strip, Cells]]) -> Iterator[Block]:
 
 
 def _ends(row: PartitionRow) -> tuple[str, str, str]:
-    return row.app, row.calendar.write(row.span.first), row.calendar.write(row.span.last)
+    return row.label, row.calendar.write(row.span.first), row.calendar.write(row.span.last)

@@ -20,6 +20,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         "partition", nargs="+", metavar="P", help="one partition, or a range like 2024-04-01..2024-04-07"
     )
     parser.add_argument(
+        "--by",
+        metavar="NAME=VALUE",
+        help="slice of a table with a second dimension, like store=graz; default: none",
+    )
+    parser.add_argument(
         "--again",
         action="store_true",
         help="existing ones have new contents: all partitions that were made from them become stale",
@@ -28,11 +33,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     _ = context.catalogue  # Definitions that cannot be read are reported before a ledger is made.
-    landing = Installation(context).client.land(options.table, options.partition, again=options.again)
-    document = {"table": options.table, "landed": landing.new}
+    name = f"{options.table}[{options.by}]" if options.by else options.table
+    landing = Installation(context).client.land(name, options.partition, again=options.again)
+    document = {"table": name, "landed": landing.new}
     if options.again:
         document |= {"again": landing.again, "stale": landing.stale}
-    context.output.answer(document, *_page(options.table, landing, again=options.again))
+    context.output.answer(document, *_page(name, landing, again=options.again))
     return DONE
 
 

@@ -1,12 +1,13 @@
 """Command ``sluice partitions ls``: count the partitions of each table, in the version of the loaded definitions. For
-one table it lists runs of partitions that exist, are under way, or are missing.
+one table it lists runs of partitions that exist, are under way, or are missing. A table with a second dimension has a
+line for each slice.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
+from sluice.jobs.catalogue.resolve.tables import TableOf, slices_by, table_of, tables_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.model.names import JobName
@@ -17,6 +18,7 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import all_option, excerpt
 from sluice.ops.cli.page import Block, Paragraph, Table
+from sluice.ops.cli.submission_options import by_of, by_option
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
 from sluice.planner.keyspaces.partitions.table_demand import ALL
@@ -31,6 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="list the partitions of this table; default: count the partitions of all tables",
     )
+    by_option(parser, "only these slices of a table with a second dimension; default: all slices")
     parser.add_argument(
         "--from", dest="first", metavar="P", help="first partition to list; default: the first of the table"
     )
@@ -41,13 +44,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, options: Options) -> int:
-    if options.table is not None:
-        return _one(context, table_of(context.catalogue, options.table), options)
-    if options.first is not None or options.last is not None:
-        raise BadRequest(
-            "--from and --to need a table.", advice="Name the table: sluice partitions ls TABLE --from P"
-        )
-    tables = list(tables_of(context.catalogue))
+    by = by_of(options)
+    named = [] if options.table is None else slices_by(context.catalogue, options.table, by)
+    if len(named) == 1:
+        return _one(context, table_of(context.catalogue, named[0]), options)
+    _require_table(options, by, named)
+    tables = [table_of(context.catalogue, name) for name in named] or list(tables_of(context.catalogue))
     places = [TableVersion(table.name, table.version) for table in tables]
     found = Installation(context).ask(lambda tx: table_partitions.holdings(tx, places, ALL))
     rows = [_row(table, found.get(table.name)) for table in tables]
@@ -66,6 +68,23 @@ def run(context: CommandContext, options: Options) -> int:
     documents = [_document(table, found.get(table.name)) for table in tables]
     context.output.answer(documents, Table(headings, rows, empty="No app fills or reads a table."))
     return DONE
+
+
+def _require_table(options: Options, by: Mapping[str, Sequence[str]] | None, named: Sequence[str]) -> None:
+    """Raise BadRequest if the options belong to one table, or to one slice, and none is named."""
+    if by is not None and not named:
+        raise BadRequest(
+            "--by needs a table.", advice="Name the table: sluice partitions ls TABLE --by store=graz"
+        )
+    if options.first is None and options.last is None:
+        return
+    if named:
+        raise BadRequest(
+            f"--from and --to need one slice of {options.table}.", advice=f"Name one, like {named[0]!r}."
+        )
+    raise BadRequest(
+        "--from and --to need a table.", advice="Name the table: sluice partitions ls TABLE --from P"
+    )
 
 
 def _one(context: CommandContext, table: TableOf, options: Options) -> int:

@@ -10,6 +10,7 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.cli.submission_options import by_of, by_option
 from sluice.ops.operations.installation import Installation
 
 
@@ -25,12 +26,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="only what is made from these partitions of the table, like 2024-04-01..2024-04-07; default: all",
     )
+    by_option(parser, "with a table: only what is made from these slices of it; default: all slices")
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
-    ids = installation.client.restate(options.table, options.partition)
+    ids = installation.client.restate(options.table, options.partition, by=by_of(options))
     if options.wait and ids:
         return max(watch(context, installation, id_) for id_ in ids)
     pages = [Paragraph(id_) for id_ in ids] or [Paragraph("No partition is stale.", "bright_black")]

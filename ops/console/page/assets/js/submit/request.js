@@ -35,7 +35,7 @@ export function requestOf(about, filled) {
 }
 
 function jobsOf(about, filled, word) {
-    if (about.partitions) return { start: word("start"), end: word("end") };
+    if (about.partitions) return { start: word("start"), end: word("end"), by: slicesOf(about.partitions, word) };
     if (about.chunks) return { work_ids: word("work_ids") };
     if (filled.get("way") === "keys")
         return {
@@ -45,6 +45,13 @@ function jobsOf(about, filled, word) {
                 .filter(Boolean),
         };
     return filled.get("way") === "one" ? { key: keyOf(about, word) } : {};
+}
+
+/** The chosen slices of a table with a second dimension; undefined if none is chosen. */
+function slicesOf({ partition }, word) {
+    const values = (word("by") ?? "").split(",").map((each) => each.trim()).filter(Boolean);
+    const [name] = Object.keys(partition.by);
+    return name && values.length ? { [name]: values } : undefined;
 }
 
 /** The template with its identifiers filled in. */

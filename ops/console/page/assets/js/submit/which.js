@@ -83,7 +83,7 @@ function byChunk(query) {
 }
 
 function byPartition({ partitions }, query) {
-    const { unit, example } = partitions.partition;
+    const { unit, example, by } = partitions.partition;
     return [
         h(
             "div.fields",
@@ -93,6 +93,13 @@ function byPartition({ partitions }, query) {
                     label: name,
                     hint: `the ${name === "start" ? "first" : "last"} ${unit}, for example ${example}`,
                     input: line(name, { value: query.get(name) ?? "" }),
+                }),
+            ),
+            ...Object.entries(by).map(([name, values]) =>
+                field({
+                    label: `only these values of ${name}`,
+                    hint: `with commas between them, for example ${values[0]}. Default: all`,
+                    input: line("by"),
                 }),
             ),
             field({
