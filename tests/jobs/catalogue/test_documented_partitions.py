@@ -19,7 +19,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 def test_the_examples_on_the_partitions_page_can_be_loaded() -> None:
     texts = [text for language, text in BLOCKS if language == "yaml"]
-    assert len(texts) == 6
+    assert len(texts) == 7
     (decorated,) = (text for language, text in BLOCKS if language == "python")
     write("acme/__init__.py", "")
     for module in ("grouped", "weekly"):
@@ -28,9 +28,12 @@ def test_the_examples_on_the_partitions_page_can_be_loaded() -> None:
     found = load([write("apps.yaml", text), write("archived.py", decorated)])
     sizes = {name: app.partitioning and app.partitioning.step_size for name, app in found.items()}
     steps = {"staging": 1, "grouped": 7, "joined": 1, "weekly": 1, "rolling": 1, "trend": 7, "archived": 90}
-    assert sizes == {**steps, "clean": None, "price": None}
+    assert sizes == {**steps, "sales": 7, "ranking": 1, "revenue": 1, "clean": None, "price": None}
     assert [*found.schedules] == ["nightly"]
-    assert sorted(found.externals) == ["customers", "events", "payments", "price", "rates", "takings"]
+    tables = ["customers", "events", "payments", "price", "rates", "takings"]
+    slices = ["tills[store=graz]", "tills[store=oslo]"]
+    assert sorted(found.externals) == [*tables, *slices]
+    assert [app.name for app, _ in found.readers_of("sales[store=oslo]")] == ["ranking", "ranking", "revenue"]
     assert found.makes_days_of("takings") is found["clean"]
     (payments,) = found.app("rolling").partitioning.dependencies
     calendar = Calendar("day")
