@@ -57,6 +57,13 @@ def test_plan_has_the_existing_partitions_of_each_slice(sliced: Site) -> None:
     assert {"app": "sales", "key": "oslo/2024-04-01..2024-04-02"}.items() <= satisfied[0].items()
 
 
+def test_plan_names_the_slice_of_each_job(sliced: Site) -> None:
+    _made(sliced)
+    told = sliced.types("plan", "sales", *DAYS)
+    assert "graz/2024-04-01" in told
+    assert "sales oslo/2024-04-01..2024-04-02 need not run" in told
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

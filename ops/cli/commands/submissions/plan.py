@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import select
+from sluice.jobs.keys.partitions import with_slice, without_slice
 from sluice.jobs.keys.work_ids import short_text_of
 from sluice.jobs.model.pool import spoken
 from sluice.jobs.model.submission import Submission
@@ -253,7 +254,8 @@ def _key(job: PlannedDocument | PlanEntry) -> str:
     if not job.span:
         return str(job.key)
     first, last = job.span
-    return first if first == last else f"{first}..{last}"
+    value, _ = without_slice(job.key) if job.key else (None, "")
+    return with_slice(first if first == last else f"{first}..{last}", value)
 
 
 def _after(gates: Sequence[GateDocument]) -> str:
