@@ -51,13 +51,21 @@ DO UPDATE SET done_at = excluded.done_at, contents = excluded.contents,
     stale_since = CASE WHEN excluded.stale_since IS NOT NULL
                        THEN coalesce(partition.stale_since, excluded.stale_since) END
 """
+# Begin of the claim that made a partition. A partition that is older than the present claim was acknowledged by an
+# earlier one.
+_BEGUN = """
+CASE WHEN partition.done_at < round.running_at THEN (
+    SELECT max(earlier.running_at) FROM round earlier
+    WHERE earlier.job = job.id AND earlier.running_at <= partition.done_at)
+ELSE round.running_at END
+"""
 #: SQL that is true for a partition that was made from inputs as they were at a time, or later. A job that has not begun
 #: will read them. External work and a saga continue after their worker is lost.
 _IS_CURRENT = f"""
 CASE WHEN job.id IS NULL THEN partition.done_at >= %(since)s
      WHEN job.state IN ({sql_list(*sorted(LIVE - {State.RUNNING, State.EXECUTED, State.SUSPENDED}))})
           AND partition.done_at IS NULL AND job.handle IS NULL AND NOT job.saga_open THEN true
-     ELSE coalesce(round.running_at >= %(since)s, false) END
+     ELSE coalesce({_BEGUN} >= %(since)s, false) END
 """
 _EXISTING = f"""
 SELECT min(partition), max(partition), is_current FROM (

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from sluice.actors.planner import handlers
 from sluice.actors.planner.daily_tables import record_days
 from sluice.actors.planner.landed_partitions import stale_partitions
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.keyspaces.partitions import acknowledge
 from tests.ledger.lineages import ask, days, needs, ready, stale, states, take, there, times_made, work_off
 from tests.world import World
 
@@ -204,6 +206,27 @@ def test_a_step_that_runs_while_a_day_changes_is_stale_when_it_succeeds(world: W
     _ready_to_read(world)
     _change_while_it_runs(world)
     assert stale(world, "roll") == ["2024-04-03", "2024-04-04"]
+
+
+def test_a_partition_that_an_earlier_claim_acknowledged_is_stale_although_its_job_began_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _ready_to_read(world)
+    claimed = take(world, STEP)
+    made = Calendar("day").read("2024-04-03")
+    assert world.ledger.transact(lambda tx: acknowledge(tx, claimed.right, made))
+    world.record(claimed, Ending.HANDED_BACK)
+    world.tick(after_s=1)
+    with monkeypatch.context() as unreported:
+        unreported.setattr(handlers, "record_days", lambda *_: [])
+        _again(world, "20240403_g")
+    # The success is reported only after the step has begun again.
+    world.tick(after_s=1)
+    claimed = take(world, STEP)
+    _report(world, [world.known("clean/20240403_g").id])
+    world.record(claimed)
+    world.deliver()
+    assert stale(world, "roll") == ["2024-04-03"]
 
 
 def test_a_step_that_has_not_begun_when_a_day_changes_is_not_stale(world: World) -> None:
