@@ -9,9 +9,12 @@ import msgspec
 from sluice.broker.messages import Cancel, Message, Submit
 from tests.simulation.breakers import with_drawn_breakers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
+from tests.simulation.days import is_dated, with_drawn_days
 from tests.simulation.expansions import with_drawn_expansions
 from tests.simulation.notifications import TOLD, with_drawn_notify, with_drawn_rules
 from tests.simulation.partitions import (
+    OUTSIDE,
+    drawn_dated_words,
     drawn_landing,
     drawn_partition_apps,
     drawn_partition_words,
@@ -33,13 +36,12 @@ END_BEFORE = ("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-01-01T00:00:
 
 def drawn_apps(rng: random.Random) -> dict[str, Any]:
     """Draw two to six apps in an acyclic graph. Some enumerate values of their own, some have several alternatives."""
-    apps = _drawn_graph(rng, rng.randint(2, 6)) | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
-    return with_drawn_pools(rng, with_drawn_sagas(rng, apps) if rng.random() < 0.2 else apps)
+    return with_drawn_days(rng, _drawn_kinds(rng), OUTSIDE)
 
 
 def drawn_breakers(rng: random.Random) -> dict[str, Any]:
     """Draw apps of any kind, most of which have a breaker."""
-    return with_drawn_breakers(rng, drawn_apps(rng))
+    return with_drawn_breakers(rng, _drawn_kinds(rng))
 
 
 def drawn_templates(rng: random.Random) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def drawn_chunks(rng: random.Random) -> dict[str, Any]:
 
 
 def drawn_partitions(rng: random.Random) -> dict[str, Any]:
-    return _some(drawn_partition_apps, rng)
+    return with_drawn_days(rng, _some(drawn_partition_apps, rng), OUTSIDE)
 
 
 def drawn_sagas(rng: random.Random) -> dict[str, Any]:
@@ -71,7 +73,11 @@ def drawn_notifications(rng: random.Random) -> dict[str, Any]:
 
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """Return the same apps with the same keys, but with other dependencies and another command for a single app."""
-    earlier = [name for name in apps if "job_id" in apps[name] and not undoes(name) and name != TOLD]
+    earlier = [
+        name
+        for name in apps
+        if "job_id" in apps[name] and not is_dated(apps[name]) and not undoes(name) and name != TOLD
+    ]
     if not earlier:
         return apps
     name = rng.choice(earlier)
@@ -106,6 +112,8 @@ def _drawn_words(rng: random.Random, name: str, app: dict[str, Any]) -> dict[str
         return drawn_chunk_words(rng, name)
     if is_by_partition(app):
         return drawn_partition_words(rng, name)
+    if is_dated(app):
+        return drawn_dated_words(rng, name, app)
     words: dict[str, Any] = {"app": name, "key": _drawn_key(rng, app)}
     if rng.random() < 0.3:
         words["push"] = "wanted"
@@ -134,6 +142,11 @@ def drawn_trips(rng: random.Random) -> dict[str, Any]:
     apps = _drawn_graph(rng, rng.randint(2, 4))
     needs = _drawn_dependency(rng, [*apps], apps)
     return with_drawn_undoing(rng, apps) | {"last": failing_saga(rng) | {"depends_on": needs}}
+
+
+def _drawn_kinds(rng: random.Random) -> dict[str, Any]:
+    apps = _drawn_graph(rng, rng.randint(2, 6)) | drawn_chunk_apps(rng) | drawn_partition_apps(rng)
+    return with_drawn_pools(rng, with_drawn_sagas(rng, apps) if rng.random() < 0.2 else apps)
 
 
 def _some(drawn: Callable[[random.Random], dict[str, Any]], rng: random.Random) -> dict[str, Any]:

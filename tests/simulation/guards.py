@@ -4,19 +4,21 @@ notifications in ``guards_of_notifications.py``."""
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.actors.planner import handlers
+from sluice.actors.planner import daily_tables as planner_of_days
+from sluice.actors.planner import handlers, partition_plans
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
 from sluice.ledger.job_graph import dependencies, expansions
-from sluice.ledger.keyspaces import freshness, partitions
+from sluice.ledger.keyspaces import daily_tables, freshness, partitions
 from sluice.ledger.lifecycle import bisection, claims, outcomes, plans
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import groomer_steps, leases
+from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation import guards_of_notifications, guards_of_sagas
 from tests.simulation.environment import Ground
-from tests.simulation.mutants import Mutant, both, code, no_effect, sql
+from tests.simulation.mutants import Break, Mutant, both, code, no_effect, sql
 from tests.simulation.run import Violation
 
 #: Processes that crash, and no other faults.
@@ -28,6 +30,14 @@ NO_REPETITION = both(
     code(groomer_steps, "announce_ready", lambda tx, limit: []),
     code(groomer_steps, "announce_idle", lambda tx, limit, apps: []),
 )
+
+
+_ALL_OF_DAY = DailyJobs._of_day
+
+
+def _of_days(apply: Break, first: int = 0) -> Mutant:
+    return Mutant(apply, first=first, theme="partitions")
+
 
 _OF_JOBS = {
     "a late worker's result is taken": Mutant(
@@ -118,6 +128,27 @@ _OF_JOBS = {
     ),
     "a plan ignores the inputs of steps": Mutant(
         code(Layout, "gates", lambda layout, app, step: ()), theme="partitions", first=2
+    ),
+    "days of jobs with keys are not recorded": _of_days(
+        code(handlers, "record_days", lambda tx, catalogue, ended: [])
+    ),
+    "a day with a missing job is recorded": _of_days(
+        sql(daily_tables, "_DAYS", "count(*) = count(job.id)", "count(job.id) > 0")
+    ),
+    "new contents of a day make nothing stale": _of_days(
+        code(planner_of_days, "_mark_stale", lambda tx, catalogue, table, day: None), first=19
+    ),
+    "what was made before the new contents of a day is current": _of_days(
+        sql(daily_tables, "_EXISTING", f"{daily_tables._BEGUN} >= %(since)s", "true"), first=19
+    ),
+    "what was made after the new contents of a day is stale": _of_days(
+        sql(daily_tables, "_EXISTING", f"{daily_tables._BEGUN} >= %(since)s", "false"), first=19
+    ),
+    "a day has only its first job": _of_days(
+        code(DailyJobs, "_of_day", lambda jobs, text: _ALL_OF_DAY(jobs, text)[:1])
+    ),
+    "a step that needs a failed job waits": _of_days(
+        code(partition_plans, "_fail_upstream", lambda tx, steps: dependencies.propagate(tx, [])), first=10
     ),
     "a success decides needs before its jobs are planned": Mutant(
         both(

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 from sluice.broker.messages import Landed
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.keys.calendar import Calendar, Span
+from sluice.jobs.keys.calendar import Span
 from sluice.jobs.keys.partitions import Partitioning, read_span, span_text, without_version
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
+from tests.simulation.days import DAYS as _DAYS
+from tests.simulation.days import MAKER, DayWatch, Partition, drawn_day_words
 
-_DAYS = Calendar("day")
 _FIRST = _DAYS.read("2024-04-01")
 #: Days that are requested. The steps may read days before these.
 _WINDOW = range(_FIRST, _FIRST + 9)
@@ -45,15 +46,6 @@ _SUCCEEDED = f"""
 SELECT id, app, request ->> 'start', request ->> 'end' FROM submission
 WHERE state = '{SubmissionState.SUCCEEDED}' AND request ? 'start'
 """
-
-
-class Partition(NamedTuple):
-    table: str
-    version: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.table} {_DAYS.write(self.number)}"
 
 
 class Step(NamedTuple):
@@ -97,10 +89,18 @@ def drawn_partition_words(rng: random.Random, app: str) -> dict[str, Any]:
     return words
 
 
+def drawn_dated_words(rng: random.Random, app: str, words: dict[str, Any]) -> dict[str, Any]:
+    """Draw a submission of jobs that have a day in their key."""
+    return drawn_day_words(rng, app, words, _WINDOW)
+
+
 def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
-    """Draw a landing of partitions from outside, or of partitions that an app would make."""
+    """Draw a landing of partitions from outside, or of partitions that an app would make. Days of jobs with keys do not
+    land."""
     tables = [name for name, words in apps.items() if is_by_partition(words)]
-    if any(each["table"] == OUTSIDE for name in tables for each in apps[name]["table_dependencies"]):
+    if MAKER not in apps and any(
+        each["table"] == OUTSIDE for name in tables for each in apps[name]["table_dependencies"]
+    ):
         tables += [OUTSIDE, OUTSIDE]
     first = rng.choice(_WINDOW)
     return Landed(
@@ -115,19 +115,27 @@ def all_landed(catalogue: Catalogue) -> list[Landed]:
     return [
         Landed(table=table, partitions=(_range(_WINDOW[0] - 4 * _BACK_MAX, _WINDOW[-1]),))
         for table in catalogue.externals
+        if catalogue.makes_days_of(table) is None
     ]
 
 
 class Watch:
     """Checks of every partition after each step. It remembers all partitions that ever existed."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, apps: dict[str, Any]) -> None:
         self._apps = {app.name: app for app in map(catalogue.app, catalogue) if app.partitioning}
         self._by_table = {_partitioning(app).table: app for app in self._apps.values()}
         self._there: set[Partition] = set()
         self._ever: set[Partition] = set()
         self._landed: set[Partition] = set()
         self._ever_stale: set[Partition] = set()
+        made_by = {table: (_partitioning(app), app.version) for table, app in self._by_table.items()}
+        self._days = DayWatch(apps[MAKER], made_by, self._landed) if MAKER in apps else None
+
+    @property
+    def has_days(self) -> bool:
+        """Return whether jobs with keys make the days of a table."""
+        return self._days is not None
 
     @property
     def is_idle(self) -> bool:
@@ -148,8 +156,10 @@ class Watch:
         ran, anew = set(tx.column(_RAN)), set(tx.column(_ASKED_ANEW))
         begun = [steps[job] for job in tx.column(_BEGUN, since=since) if job in steps]
         gone = self._there - there
+        wrong = self._look_at_days(tx, steps, owners, there, stale)
         self._there, self._ever = there, self._ever | there
         return [
+            *wrong,
             *(
                 f"{each} no longer exists, although no rerun was requested"
                 for each in gone - self._ever_stale
@@ -163,7 +173,7 @@ class Watch:
             *(
                 f"{each} exists, although no job has run for it and it has not landed"
                 for each in there - self._landed
-                if owners[each] not in ran
+                if owners[each] not in ran and not self._is_day(each)
             ),
             *(
                 f"{step.app} {step.span} is unfinished, and does not own {each}"
@@ -194,6 +204,29 @@ class Watch:
             if each not in there | self._ever_stale and owners.get(each) not in anew
         ]
 
+    def left_of_days(self, tx: Tx) -> list[str]:
+        """Return the violations of days that jobs with keys make, in a world at rest."""
+        _, there, stale = _read(tx)
+        return [*self._days.left(there, stale)] if self._days else []
+
+    def _look_at_days(
+        self,
+        tx: Tx,
+        steps: dict[int, Step],
+        owners: dict[Partition, int | None],
+        there: set[Partition],
+        stale: set[Partition],
+    ) -> list[str]:
+        if self._days is None:
+            return []
+        tables = {id: (_partitioning(self._apps[step.app]).table, step.span) for id, step in steps.items()}
+        early = [*self._days.look(tx, tables)]
+        self._days.note(tx, owners, there, self._there)
+        return [*early, *self._days.wrong(there, stale, self._ever_stale)]
+
+    def _is_day(self, partition: Partition) -> bool:
+        return self._days is not None and partition.table == self._days.table
+
     def _made_from(self, made: Partition) -> set[Partition]:
         """Return the partitions that this one is always made from: not those of tables of which another one serves."""
         app = self._by_table.get(made.table)
@@ -216,7 +249,7 @@ class Watch:
         for dependency in _partitioning(self._apps[step.app]).dependencies:
             producer = self._by_table.get(dependency.table)
             reach = dependency.needed_for(step.span, _DAYS)
-            if reach is None:
+            if reach is None or (self._days and self._days.table == dependency.table):
                 continue
             version = producer.version if producer else _DAYS.unit
             first = step.span.first if reach.first is None else reach.first

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.dependency import MET
@@ -12,7 +13,7 @@ from sluice.jobs.simulated import Faults
 from sluice.jobs.states import State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import known_jobs
-from sluice.ledger.reads.quiescence import open_submissions, unfinished
+from sluice.ledger.reads.quiescence import open_submissions, unfinished, untold
 from sluice.ledger.recovery.invariants import breaches
 from sluice.ops.simulation.describe import words_of
 from sluice.ops.simulation.faults import FaultSource, InjectedFault
@@ -133,7 +134,7 @@ def _run(world: World) -> None:
         wrong = world.air.wrong or (world.plain.transact(watched.look) if has_written else [])
         assert not wrong, wrong
         is_quiet = world.elapsed_s > RESUMED_S and world.mail.is_quiet
-        if is_quiet and world.plain.transact(_at_rest):
+        if is_quiet and world.plain.transact(partial(_at_rest, has_days=world.watch.has_days)):
             world.mail.settle()
             left = world.plain.transact(watched.left)
             assert not left, left
@@ -176,6 +177,7 @@ class _Watched:
             *(f"nobody planned {name}" for name in _not_pushed(tx, world.catalogues)),
             *(f"not accounted for: {each}" for each in unaccounted(tx)),
             *(f"requested, and missing: {each}" for each in world.watch.left_out(tx)),
+            *world.watch.left_of_days(tx),
             *(f"not as drawn: {each}" for each in world.unplanned(tx)),
             *world.air.unended(),
             *world.trips.left(tx),
@@ -200,8 +202,9 @@ class _Watched:
         ]
 
 
-def _at_rest(tx: Tx) -> bool:
-    return not open_submissions(tx) and not unfinished(tx)
+def _at_rest(tx: Tx, *, has_days: bool) -> bool:
+    """Return whether nothing is left to happen. A day is complete after its jobs have ended."""
+    return not open_submissions(tx) and not unfinished(tx) and not (has_days and untold(tx))
 
 
 def _left(tx: Tx) -> list[str]:

@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from sluice.actors.client import Client
+from sluice.actors.planner.landed_partitions import stale_partitions
 from sluice.broker.messages import Landed, Message, Resume, Tick
 from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.database.connection import Tx
@@ -13,6 +16,7 @@ from sluice.ledger.retention import removal
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.installation import SimulatedInstallation
+from tests.simulation import days
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.environment import Ground
@@ -66,7 +70,7 @@ class World:
         self._rng = rng
         self._apps = apps
         self.catalogues = [catalogue]
-        self.watch = Watch(catalogue)
+        self.watch = Watch(catalogue, apps)
         self.trips = Trips(apps)
         self.air = Air(fate, agenda, self.plain, self._send_news)
         self.mail = Mail(fate, agenda, self._ledger, self.plain, self._publish)
@@ -85,7 +89,9 @@ class World:
         self._operator = Operator(fate.rng("operator"), self.plain, client, self._send_news)
         self._submitted: list[str] = []
         self._retrier = Retrier(partial(fate.rng, "a retry"), self.plain, client, self._submitted)
-        self._wishes = rng.randint(*(WISHES if NESTED in apps else (1, 6)))
+        self._client = client
+        self._acts = 0
+        self._wishes = rng.randint(*_wishes(apps))
         self._begin()
 
     def step(self) -> None:
@@ -123,8 +129,7 @@ class World:
             self._say_at(self._rng.random() * FAULTY_S * 0.7, wish)
         for at_s, message in drawn_pauses(self._rng, self._submitted, FAULTY_S):
             self._say_at(at_s, message)
-        for at_s in drawn_times(self._fate.rng("retries"), FAULTY_S):
-            self._at(at_s, self._retry)
+        self._plan_repairs()
         self.mail.begin(self._apps)
         self._at(RESUMED_S, self._resume)
         self._at(TICK_S, self._tick)
@@ -141,6 +146,15 @@ class World:
         self.installation.plan_faults(FAULTY_S)
         if any(app.saga for app in catalogue.values()):
             self._at(LOOK_S, self._operate)
+
+    def _plan_repairs(self) -> None:
+        for at_s in drawn_times(self._fate.rng("retries"), FAULTY_S):
+            self._at(at_s, self._retry)
+        if self.watch.has_days:
+            for at_s in drawn_times(self._fate.rng("restatements"), FAULTY_S):
+                self._at(at_s, self._restate)
+            for at_s in days.drawn_times(self._fate.rng("changes of days"), RESUMED_S):
+                self._at(at_s, self._change_days)
 
     def _at(self, delay_s: float, event: Callable[[], None]) -> None:
         self.agenda.after(delay_s, event, about=event.__name__)
@@ -184,8 +198,29 @@ class World:
         with self._ledger.by(f"a retry at {self.elapsed_s:.0f} s"):
             self._retrier.act()
 
+    def _restate(self) -> None:
+        """Have everything made again that is stale."""
+        self._acts += 1
+        stale = self.plain.transact(lambda tx: stale_partitions(tx, self.installation.catalogue))
+        for each in stale:
+            self._client.submit(replace(each, id=f"restated {each.app} {self._acts}"))
+
+    def _change_days(self) -> None:
+        """Run some of the jobs again that make days of a table."""
+        self._acts += 1
+        again = self.plain.transact(partial(days.drawn_change, self._fate.rng("a change of days")))
+        if again:
+            self._client.submit(replace(again, id=f"changed {self._acts}"))
+
     def _prune(self) -> None:
         """Remove history that is older than some seconds."""
         self._at(PRUNED_EVERY_S, self._prune)
         with self._ledger.by(f"whoever prunes at {self.elapsed_s:.0f} s"):
             self._ledger.transact(lambda tx: removal.prune(tx, keep_s=PRUNED_EVERY_S, limit=PRUNED_AT_ONCE))
+
+
+def _wishes(apps: dict[str, Any]) -> tuple[int, int]:
+    """Return the least and the greatest number of messages of users in a world of these apps."""
+    if NESTED in apps:
+        return WISHES
+    return days.WISHES if days.MAKER in apps else (1, 6)
