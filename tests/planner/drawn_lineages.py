@@ -129,8 +129,8 @@ def _first(calendar: Calendar, draw: st.DrawFn) -> str | None:
 
 def _without_repeated(readings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the readings that read different parts. All readers of an external table share its first partition, so two
-    readings are also the same if only one of them defines it. So are two readings of a table with a second dimension, if
-    the reader has none."""
+    readings are also the same if only one of them defines it. So are two readings of a table with a second dimension,
+    if the reader has none."""
     parts = [{word: each[word] for word in each if word not in ("partition", "by")} for each in readings]
     return [each for n, each in enumerate(readings) if parts[n] not in parts[:n]]
 
