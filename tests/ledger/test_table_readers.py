@@ -273,3 +273,18 @@ def test_a_table_read_from_its_beginning_counts_as_changed_when_it_lands_again(
     world.submit("price", "20240402_o")
     work_off(world)
     assert not stale_days(world, "price")
+
+
+def test_a_job_reads_all_slices_of_a_table_with_a_second_dimension(world: World) -> None:
+    by = {"unit": "day", "by": {"store": ["n", "s"]}}
+    rates = {"bash_cmd": "true", "partition": by}
+    world.define({"rates": rates, "price": {**_KEYED, "table_dependencies": [{"table": "rates"}]}})
+    id_ = world.submit("price", "20240402_g")
+    assert needs(world)["price/20240402_g"] == {"rates/n/2024-04-02", "rates/s/2024-04-02"}
+    work_off(world)
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+    world.tick(after_s=1)
+    ask(world, "rates", "2024-04-02", rerun="job", by={"store": ["s"]})
+    work_off(world)
+    world.submit("price", "20240402_g")
+    assert ready(world) == {"price/20240402_g"}
