@@ -47,14 +47,9 @@ class Catalogue(Mapping[str, App]):
         self._alternatives = alternatives
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
         self._ranks = _ranks(self._apps)
-        self._filled = {
-            each.partitioning.table: each
-            for app in self._apps.values()
-            for each in app.slices
-            if each.partitioning
-        }
+        self._filled = _filled(self._apps.values())
         self._dimensions = _dimensions(self._apps.values())
-        self._readers = _readers(each for app in self._apps.values() for each in app.slices)
+        self._readers = _readers(self._apps.values())
         self._daily = {app.table_of_days: app for app in self._apps.values() if app.table_of_days}
         self.externals: Mapping[str, Calendar] = {
             table: of[0][1].calendar for table, of in self._readers.items() if table not in self._filled
@@ -226,10 +221,16 @@ def _dimensions(apps: Iterable[App]) -> dict[str, Dimension]:
     return read | filled
 
 
+def _filled(apps: Iterable[App]) -> dict[str, App]:
+    """Return the app with partitions that fills each table. Slices are tables."""
+    slices = (each for app in apps for each in app.slices)
+    return {each.partitioning.table: each for each in slices if each.partitioning}
+
+
 def _readers(apps: Iterable[App]) -> dict[str, list[tuple[App, TableDependency]]]:
-    """Return the apps that read each table, and which part of it."""
+    """Return the apps that read each table, and which part of it. Slices are tables."""
     readers: dict[str, list[tuple[App, TableDependency]]] = {}
-    for app in apps:
+    for app in chain.from_iterable(each.slices for each in apps):
         for dependency in app.filling.dependencies if app.filling else ():
             readers.setdefault(dependency.table, []).append((app, dependency))
     return readers

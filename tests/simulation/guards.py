@@ -1,11 +1,13 @@
 """Guards that a test can break, by the effect of breaking them. Guards of sagas are in ``guards_of_sagas.py``, those of
 notifications in ``guards_of_notifications.py``."""
 
+from itertools import islice
+
 import pytest
 
 from sluice.actors.executor import transactions
 from sluice.actors.planner import daily_tables as planner_of_days
-from sluice.actors.planner import handlers, partition_plans
+from sluice.actors.planner import handlers, table_plans
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
 from sluice.ledger.job_graph import dependencies, expansions
@@ -32,7 +34,7 @@ NO_REPETITION = both(
 )
 
 
-_ALL_OF_DAY = DailyJobs._of_day
+_ALL_OF_DAY = DailyJobs._on
 
 
 def _of_days(apply: Break, first: int = 0) -> Mutant:
@@ -145,10 +147,10 @@ _OF_JOBS = {
         sql(daily_tables, "_EXISTING", f"{daily_tables._BEGUN} >= %(since)s", "false"), first=19
     ),
     "a day has only its first job": _of_days(
-        code(DailyJobs, "_of_day", lambda jobs, text: _ALL_OF_DAY(jobs, text)[:1])
+        code(DailyJobs, "_on", lambda jobs, text: islice(_ALL_OF_DAY(jobs, text), 1))
     ),
     "a step that needs a failed job waits": _of_days(
-        code(partition_plans, "_fail_upstream", lambda tx, steps: dependencies.propagate(tx, [])), first=10
+        code(table_plans, "_fail_upstream", lambda tx, steps: dependencies.propagate(tx, [])), first=10
     ),
     "a success decides needs before its jobs are planned": Mutant(
         both(

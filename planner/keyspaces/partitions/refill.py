@@ -31,11 +31,15 @@ def tables_of(catalogue: Catalogue, submission: Submission) -> set[str]:
         reached.add((app.name, app.table))
         read = [each.table for each in app.filling.dependencies] if app.filling else []
         tables.update(read, [app.table] if app.table else ())
-        makers = (catalogue.fills(table) or catalogue.makes_days_of(table) for table in read)
-        asked += filter(None, makers)
-        if app.is_keyed_by_template:
-            asked += (catalogue[name] for name in app.parent_apps if catalogue[name].is_keyed_by_template)
+        asked += _makers(catalogue, app, read)
     return tables
+
+
+def _makers(catalogue: Catalogue, app: App, read: Iterable[str]) -> Iterator[App]:
+    """Yield the apps that fill these tables, and the apps with keys that the app needs."""
+    yield from filter(None, (catalogue.fills(table) or catalogue.makes_days_of(table) for table in read))
+    if app.is_keyed_by_template:
+        yield from (catalogue[name] for name in app.parent_apps if catalogue[name].is_keyed_by_template)
 
 
 def touched(
