@@ -110,7 +110,7 @@ def run_again(
     among: Callable[[JobName], bool] | None = None,
     complete: Callable[[JobPlan], JobPlan] = lambda plan: plan,
 ) -> list[ReadyJob]:
-    """Run the unsuccessful jobs again that ``among`` accepts, and return the jobs that may start.
+    """Run the unsuccessful jobs that ``among`` accepts again, and return the jobs that may start.
     ``complete`` adds the needs that the definitions do not determine.
 
     A live job may be cancelled for another submission while this one is not active yet. So the live jobs are held, and

@@ -78,9 +78,9 @@ class App(Struct, frozen=True, kw_only=True):
 
     Keys: ``identifiers`` has the kind of each identifier of the template that is not text. An app with ``chunking``
     is keyed by chunk, one with ``partitioning`` by partition. Both have no identifiers, and their templates accept any
-    key. The groups of the latter are empty. The former has at most one, in which two-way functions lead from work IDs
-    to jobs with keys. If an app that is keyed by template has ``daily``, all of its jobs of one day together make the
-    partition of this day.
+    key. An app with ``partitioning`` has no groups. An app with ``chunking`` has at most one group, in which two-way
+    functions lead from work IDs to jobs with keys. If an app that is keyed by template has ``daily``, all of its jobs
+    of one day together make the partition of this day.
 
     ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
     ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
@@ -165,7 +165,7 @@ class App(Struct, frozen=True, kw_only=True):
         return tuple(self.of_slice(value) for value in values)
 
     def of_slice(self, value: str | None) -> "App":
-        """Return the app for one slice. The definition may have the value no more."""
+        """Return the app for one slice. The definition may no longer have the value."""
         if self.partitioning is None or not self.partitioning.has_slices:
             return self
         return replace(self, partitioning=self.partitioning.of_slice(value))

@@ -93,7 +93,7 @@ def drawn_times(rng: random.Random, within_s: float) -> Iterator[float]:
 
 
 def drawn_change(rng: random.Random, tx: Tx) -> Submission | None:
-    """Draw succeeded jobs of days, which are to run again. None if there are none."""
+    """Draw a rerun of succeeded jobs of days. None if no job has succeeded."""
     keys: list[str] = tx.column(_SUCCEEDED)
     return (
         Submission(app=MAKER, keys=tuple(rng.sample(keys, min(2, len(keys)))), rerun="job") if keys else None

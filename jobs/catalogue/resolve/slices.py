@@ -2,7 +2,7 @@
 
 The dimension of a table belongs to the app that fills it. For an external table a reader defines it, and two readers
 must not define different dimensions. If both tables have the same dimension, the slices of a value belong together. If
-only the table that is read has it, or if the reader asks for that (``by: all``), every slice of it is read.
+only the table that is read has it, or if the reader has ``by: all``, every slice of it is read.
 """
 
 from collections.abc import Mapping

@@ -88,7 +88,7 @@ def canonical_key(app: App, key: str) -> str:
 def app_of_key(app: App, key: str) -> App:
     """Return the app for the slice of this key (``App.of_slice``). BadKey if the app has slices and the key names none.
 
-    The definition may have the value no more, for instance if the job was planned before a change.
+    The definition may no longer have the value, for instance if the job was planned before a change.
     """
     partitioning = partitioning_of(app)
     if partitioning.by is None:
