@@ -16,7 +16,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.app import App
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason
+from sluice.jobs.model.plan import JobPlan, PlannedJob, RequestReason
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import demand, dependencies, known_jobs, priorities
@@ -28,7 +28,7 @@ from sluice.ledger.lifecycle import plans
 from sluice.ledger.limits import pauses
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.keyspaces.partitions.input_walk import InputWalk
-from sluice.planner.keyspaces.partitions.levels import joined_plans, of_level, with_tables
+from sluice.planner.keyspaces.partitions.levels import joined_plans, missing_inputs, of_level, with_tables
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.table_demand import Supply
 from sluice.planner.keyspaces.partitions.table_readings import days_to_run
@@ -72,9 +72,7 @@ def complete(
     while True:
         days = [*readings, *days_to_run(catalogue, keyed.jobs)]
         layout, joined = _lay_out(tx, catalogue, asked.submission, days)
-        entering = {job.name for job in keyed.jobs if job.standing is not EntryState.EXPECTED}
-        planned = entering - layout.forced_inputs
-        inputs = [name for name in layout.inputs if name not in planned and name not in walked]
+        inputs = missing_inputs(layout, keyed.jobs, walked)
         if not inputs:
             return TablePlan(asked.number, layout, joined, with_tables(catalogue, keyed, layout))
         walked.update(inputs)

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob
+from sluice.jobs.model.plan import JobPlan, PlannedJob
 from sluice.jobs.model.submission import Submission
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.partitions.input_walk import InputWalk
-from sluice.planner.keyspaces.partitions.levels import with_tables
+from sluice.planner.keyspaces.partitions.levels import missing_inputs, with_tables
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.table_demand import TableKnowledge
 from sluice.planner.keyspaces.partitions.table_readings import days_to_run
@@ -49,9 +49,7 @@ def preview_tables(
         keyed = preview_of(catalogue, submission, lookup, walks) if walks else None
         jobs = keyed.jobs if keyed else ()
         layout = Layout(catalogue, submission, tables, [*days_to_run(catalogue, jobs)])
-        entering = {job.name for job in jobs if job.standing is not EntryState.EXPECTED}
-        planned = entering - layout.forced_inputs
-        inputs = [name for name in layout.inputs if name not in planned and name not in walked]
+        inputs = missing_inputs(layout, jobs, walked)
         if not inputs:
             break
         walked.update(inputs)

@@ -1,6 +1,6 @@
 """Plans of jobs with keys that read tables: their needs for steps, and their parts by level (``Catalogue.level``)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -37,6 +37,14 @@ def with_tables(catalogue: Catalogue, plan: JobPlan, layout: Layout) -> JobPlan:
     jobs = [_with_tables(catalogue, job, layout) for job in plan.jobs]
     reading = frozenset(job.name for job in jobs if will_read(catalogue, job))
     return replace(plan, jobs=tuple(jobs), rewired=plan.rewired | reading)
+
+
+def missing_inputs(layout: Layout, jobs: Iterable[PlannedJob], walked: Collection[JobName]) -> list[JobName]:
+    """Return the inputs of a layout that no walk has reached yet. Inputs that must run again need a walk of their own,
+    even if they are planned."""
+    forced = layout.forced_inputs
+    planned = {job.name for job in jobs if job.standing is not EntryState.EXPECTED} - forced
+    return [name for name in layout.inputs if name not in planned and name not in walked]
 
 
 def of_level(catalogue: Catalogue, plan: JobPlan, level: int) -> JobPlan:
