@@ -56,8 +56,8 @@ class RunExpander:
         app = catalogue.app(name)
         if not app.is_keyed_by_template:
             raise self._refusal(f"{name} is not keyed by template, so its jobs cannot be added")
-        if catalogue.may_need_tables(name):
-            raise self._refusal(f"jobs of {name} may need tables, so they cannot be added")
+        if catalogue.may_need_others(name):
+            raise self._refusal(f"jobs of {name} may need tables or work IDs, so they cannot be added")
         return app
 
     def _keys(self, catalogue: Catalogue, app: App, named: PartKeys) -> Iterator[str]:

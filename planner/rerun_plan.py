@@ -65,5 +65,6 @@ def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJ
 
 
 def _keeps_its_needs(catalogue: Catalogue, app: App) -> bool:
-    """Return whether the app's jobs keep the needs that they were planned with. Chunks and compensations do."""
-    return app.chunking is not None or catalogue.undoes(app.name)
+    """Return whether the app's jobs keep the needs that they were planned with. Chunks, jobs that need chunks, and
+    compensations do."""
+    return app.chunking is not None or catalogue.names_work_ids(app.name) or catalogue.undoes(app.name)

@@ -9,22 +9,29 @@ from sluice.actors.planner.daily_tables import makes_days
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.observe.log_context import about, of_name
-from sluice.jobs.states import LIVE
+from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import demand, dependencies, expansions, known_jobs
+from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.chunks.chunk_readers import (
+    children_of_work_ids,
+    missing_work_ids,
+    needed_work_ids,
+)
 
 _LOG = logging.getLogger("sluice.planner")
 
 
 def may_push(catalogue: Catalogue, app: str) -> bool:
     """Return whether the end of a job of this app can cause children to be planned, or complete a day of a table. It
-    causes no chunks: only a submission about work IDs does."""
+    causes no chunks: only a submission does."""
     if app not in catalogue or catalogue[app].partitioning is not None:
         return False
     return makes_days(catalogue, app) or any(
@@ -40,15 +47,20 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int], *, left_open: 
     """
     requested = expansions.lock_requested(tx, left_open) if left_open else ()
     ended = [job for job in ended if job not in requested]
-    pushes = [push for pusher in demand.parents_to_push(tx, ended) for push in _pushes(catalogue, pusher)]
-    states = known_jobs.find(tx, sorted({push.child for push in pushes}))
-    # A child that has already ended is not run again because its parent was.
-    live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
-    planned = dict(_planned(catalogue, live))
+    planned = dict(_planned(catalogue, _open_pushes(tx, catalogue, ended)))
     told = plans.plan(tx, merge_pushes(catalogue, planned)) if planned else None
     dependencies.remove_from_outbox(tx, ended)
     submissions.settle_blocked_by(tx, ended)
     return [*announce(tx, follow_turns(tx, catalogue, told))] if told else []
+
+
+def _open_pushes(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Push]:
+    """Return the pushes of these jobs that have a child to plan. A child that has already ended is not run again
+    because its parent was."""
+    pushes = [push for pusher in demand.parents_to_push(tx, ended) for push in _pushes(catalogue, pusher)]
+    states = known_jobs.find(tx, sorted({push.child for push in pushes}))
+    live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
+    return [push for push in live if _has_results(tx, catalogue, push)]
 
 
 def _pushes(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[Push]:
@@ -67,8 +79,7 @@ def _children(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[JobName
     of one app, the children of other apps are still returned.
     """
     try:
-        app = catalogue.app(pusher.app)
-        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state))
+        return _related(catalogue, pusher)
     except BadRequest as error:
         subject = about(of_name(pusher.name))
         _LOG.error("not all downstream jobs of %s are planned: %s", pusher.name, error, extra=subject)
@@ -77,13 +88,42 @@ def _children(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[JobName
     return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]
 
 
+def _has_results(tx: Tx, catalogue: Catalogue, push: Push) -> bool:
+    """Return whether the child has results for all work IDs that it needs, if it needs any. Otherwise it is not
+    planned: the end of the last chunk that it lacks plans it.
+
+    The end of a chunk is recorded before its children are planned. So of two chunks that end at once, the second one
+    to plan children sees both.
+    """
+    if not catalogue.names_work_ids(push.child.app):
+        return True
+    known = freshness.FreshnessFacts(tx, tx.current_time(), number=0)
+    try:
+        needed = needed_work_ids(catalogue, push.child)
+        return not any(
+            missing_work_ids(catalogue, app, {push.child: each}, push.kwargs, known)
+            for app, each in needed.items()
+        )
+    except BadRequest as error:
+        _LOG.error("%s is not planned: %s", push.child, error, extra=about(of_name(push.child)))
+        return False
+
+
 def _of_app(catalogue: Catalogue, pusher: demand.ParentToPush, of: str) -> list[JobName]:
     """Return the children that belong to one app, or none if its function fails. The caller has logged the error."""
-    app = catalogue.app(pusher.app)
     try:
-        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state, of=of))
+        return _related(catalogue, pusher, of)
     except BadRequest:
         return []
+
+
+def _related(catalogue: Catalogue, pusher: demand.ParentToPush, of: str | None = None) -> list[JobName]:
+    app = catalogue.app(pusher.app)
+    if app.chunking is None:
+        return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state, of=of))
+    if pusher.state is not State.SUCCEEDED:
+        return []
+    return children_of_work_ids(catalogue, app, [*ids_of(pusher.work_ids or ())], of=of)
 
 
 def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, tuple[PlannedJob, ...]]]:

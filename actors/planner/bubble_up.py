@@ -15,10 +15,11 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob
-from sluice.ledger.keyspaces import partitions
+from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import plans, requests, submissions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
+from sluice.planner.keyspaces.chunks.chunk_readers import chunk_apps_of
 from sluice.planner.keyspaces.partitions.refill import tables_of
 
 
@@ -62,21 +63,22 @@ def _replan(tx: Tx, catalogue: Catalogue, walks: list[Walk]) -> Propagated:
     """Plan these walks of submissions that were planned before."""
     told = plans.plan(
         tx,
-        merge(catalogue, [walk for walk in walks if not catalogue.may_need_tables(walk.submission.app)]),
+        merge(catalogue, [walk for walk in walks if not catalogue.may_need_others(walk.submission.app)]),
     )
     for walk in walks:
-        if catalogue.may_need_tables(walk.submission.app):
-            told = dependencies.together([told, _replan_with_tables(tx, catalogue, walk)])
+        if catalogue.may_need_others(walk.submission.app):
+            told = dependencies.together([told, _replan_with_others(tx, catalogue, walk)])
     return told
 
 
-def _replan_with_tables(tx: Tx, catalogue: Catalogue, walk: Walk) -> Propagated:
-    """Plan a walk and the partitions that its jobs need. The tables are locked after jobs, other than in plans of new
-    submissions, so a deadlock may end this transaction, which is then repeated."""
+def _replan_with_others(tx: Tx, catalogue: Catalogue, walk: Walk) -> Propagated:
+    """Plan a walk, and the partitions and chunks that its jobs need. Tables and apps are locked after jobs, other than
+    in plans of new submissions, so a deadlock may end this transaction, which is then repeated."""
     partitions.lock_tables(tx, tables_of(catalogue, walk.submission))
+    freshness.lock_apps(tx, chunk_apps_of(catalogue, walk.submission.app))
     asked = table_plans.Asked(walk.number, walk.submission)
     try:
-        plan = table_plans.complete(tx, catalogue, asked, merge(catalogue, [walk]))
+        plan = table_plans.complete(tx, catalogue, asked, merge(catalogue, [walk]), may_wait=False)
     except BadRequest as error:
         _stay(walk.number, error.reason)
         return Propagated([], [], {})

@@ -13,13 +13,12 @@ from msgspec.structs import replace
 from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
 from sluice.actors.planner.notify_rules import rules_of, store_rules
-from sluice.actors.planner.walks import arrive, stop
+from sluice.actors.planner.walks import with_inputs
 from sluice.broker.messages import Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.work_id_selection import Selected, select
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.freshness import UnfinishedWork
-from sluice.jobs.model.plan import JobPlan
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.ledger.database.connection import Ledger, Tx
@@ -27,9 +26,8 @@ from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.planner.keyspaces.chunks.chunk_graph import nodes_of
-from sluice.planner.keyspaces.chunks.chunk_inputs import ChunkInputWalk
 from sluice.planner.keyspaces.chunks.chunk_keys import require_chunk_words
-from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
+from sluice.planner.keyspaces.chunks.chunk_plan import chunk
 
 #: Seconds that users' code may take to select work IDs. After that, another planner assumes that this one has died and
 #: selects again.
@@ -76,16 +74,17 @@ def _plan(
     number = held.number
     try:
         rules_of(catalogue, submission)
-        nodes = nodes_of(catalogue, submission, selected.kwargs)
+        submission = replace(submission, kwargs=selected.kwargs)
+        nodes = nodes_of(catalogue, submission)
         freshness.lock_apps(tx, {node.app.name for node in nodes})
         past = freshness.FreshnessFacts(tx, tx.current_time(), number)
-        chunked = chunk(catalogue, submission, selected.work_ids, selected.kwargs, past, number=number)
-        plan = _with_inputs(tx, catalogue, replace(submission, kwargs=selected.kwargs), chunked, number)
+        chunked = chunk(catalogue, submission, selected.work_ids, past, number=number)
+        plan = with_inputs(tx, catalogue, submission, chunked, number)
     except BadRequest as error:
         submissions.refuse(tx, number, error.reason)
         return []
     if chunked.waits_for:
-        _wait(tx, number, chunked.waits_for)
+        wait_for(tx, number, chunked.waits_for)
         return []
     submissions.activate(tx, [number])
     store_rules(tx, catalogue, [(number, submission)])
@@ -94,20 +93,7 @@ def _plan(
     return announce(tx, follow_turns(tx, catalogue, told))
 
 
-def _with_inputs(
-    tx: Tx, catalogue: Catalogue, submission: Submission, chunked: Chunked, number: int
-) -> JobPlan:
-    """Return the plan of the chunks, together with the jobs with keys that they need."""
-    plan = chunked.plan(number)
-    if chunked.waits_for or not chunked.needs_keys:
-        return plan
-    now = tx.current_time() if any(catalogue.minds_age(job.name.app) for job in chunked.jobs) else None
-    walk = ChunkInputWalk(catalogue, number, submission, now, chunks=chunked.jobs)
-    (arrived,) = arrive(tx, catalogue, [walk], now, stop)
-    return arrived.plan(plan)
-
-
-def _wait(tx: Tx, number: int, waits_for: Sequence[UnfinishedWork]) -> None:
+def wait_for(tx: Tx, number: int, waits_for: Sequence[UnfinishedWork]) -> None:
     """Wait for the job that was planned last. By its end few of the others are left, and each attempt costs a plan."""
     last = max(waits_for, key=lambda busy: busy.job or 0)
     more = f", and {len(waits_for) - 1} more" if len(waits_for) > 1 else ""

@@ -16,7 +16,7 @@ from sluice.actors.planner.bubble_up import follow_turns, plan_together
 from sluice.actors.planner.chunk_plans import SELECT_S, plan_by_chunk, selects_work_ids
 from sluice.actors.planner.compensation_plans import plan_compensation
 from sluice.actors.planner.daily_tables import record_days
-from sluice.actors.planner.partition_plans import needs_tables, plan_with_tables
+from sluice.actors.planner.partition_plans import needs_others, plan_with_tables
 from sluice.actors.planner.plan_attempts import PlanAttempts, Underway, sort_out
 from sluice.actors.planner.retries import plan_retry, plan_selected
 from sluice.actors.planner.walks import Refuse
@@ -300,7 +300,7 @@ def _planned_apart_by(
         return plan_compensation
     if _is_by_chunk(catalogue, submission):
         return plan_by_chunk
-    return plan_with_tables if needs_tables(catalogue, submission) else None
+    return plan_with_tables if needs_others(catalogue, submission) else None
 
 
 def _is_retried(
@@ -308,7 +308,7 @@ def _is_retried(
 ) -> bool:
     """Return whether its jobs are run again. A submission that needs partitions is planned as at first: existing
     partitions are left alone."""
-    return received.again and not needs_tables(catalogue, submission)
+    return received.again and not needs_others(catalogue, submission)
 
 
 def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
@@ -317,7 +317,7 @@ def _is_known(catalogue: Catalogue, submission: Submission) -> bool:
 
 def _is_small(catalogue: Catalogue, submission: Submission) -> bool:
     return not (
-        _names_many(submission) or _is_by_chunk(catalogue, submission) or needs_tables(catalogue, submission)
+        _names_many(submission) or _is_by_chunk(catalogue, submission) or needs_others(catalogue, submission)
     )
 
 

@@ -1,9 +1,11 @@
-"""Planning of submissions about partitions and about jobs with keys that need partitions, each by itself and in its own
-transaction.
+"""Planning of submissions about partitions, and about jobs with keys that need partitions or chunks, each by itself and
+in its own transaction.
 
 Planners take turns by table. So a planner sees the partitions that others have claimed, joins their jobs, and claims
 the rest. It locks the jobs that it joins, so that they cannot end before it has recorded that it waits for them. If one
 has ended before the lock, the planner reads the tables again (``table_plans``).
+
+For chunks, planners take turns by app, and the submission waits for work in progress (``chunk_plans``).
 """
 
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from sluice.actors.branches import branch_of
 from sluice.actors.dispatch import announce
 from sluice.actors.planner import table_plans
 from sluice.actors.planner.bubble_up import follow_turns
+from sluice.actors.planner.chunk_plans import wait_for
 from sluice.actors.planner.notify_rules import rules_of
 from sluice.actors.planner.retries import run_again
 from sluice.actors.planner.table_plans import Asked, TablePlan
@@ -28,23 +31,24 @@ from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.job_graph import demand
 from sluice.ledger.job_graph.readiness import ReadyJob
-from sluice.ledger.keyspaces import partitions
+from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
 from sluice.ledger.limits import pauses
 from sluice.ledger.notifications import subscriptions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
+from sluice.planner.keyspaces.chunks.chunk_readers import chunk_apps_of
 from sluice.planner.keyspaces.partitions.daily_jobs import day_of
 from sluice.planner.keyspaces.partitions.levels import of_level, with_tables
 from sluice.planner.keyspaces.partitions.partition_keys import is_by_partition, meant
 from sluice.planner.keyspaces.partitions.refill import tables_of
 
 
-def needs_tables(catalogue: Catalogue, submission: Submission) -> bool:
-    """Return whether a plan for the submission may have steps."""
+def needs_others(catalogue: Catalogue, submission: Submission) -> bool:
+    """Return whether a plan for the submission may have steps or chunks, and jobs with keys."""
     return is_by_partition(catalogue, submission) or (
-        submission.app in catalogue and catalogue.may_need_tables(submission.app)
+        submission.app in catalogue and catalogue.may_need_others(submission.app)
     )
 
 
@@ -69,11 +73,15 @@ def _plan(tx: Tx, *, catalogue: Catalogue, id: str, submission: Submission) -> S
         catalogue = catalogue if submission.branch is None else branch_of(tx, submission.branch)
         submission = meant(catalogue, submission)
         partitions.lock_tables(tx, tables_of(catalogue, submission))
+        freshness.lock_apps(tx, chunk_apps_of(catalogue, submission.app))
         keyed = _keyed(tx, catalogue, number, submission)
         revived = _days_to_revive(tx, catalogue, number) if held.again else []
         plan = table_plans.complete(tx, catalogue, Asked(number, submission), keyed, revived)
     except BadRequest as error:
         submissions.refuse(tx, number, error.reason)
+        return []
+    if plan.waits_for:
+        wait_for(tx, number, plan.waits_for)
         return []
     subscriptions.set_rules(tx, [(number, rules)])
     marks = pauses.lock_pauses(tx, [number])

@@ -1,9 +1,10 @@
-"""Plans with steps: submissions about partitions, and about jobs with keys that read tables.
+"""Plans with steps or chunks: submissions about partitions, and about jobs with keys that need tables or work IDs.
 
-Jobs with keys may make tables, and may read tables. So a plan consists of levels: even levels have jobs with keys, odd
-levels have steps. A level needs only levels below it, and they are entered in this order, in one transaction.
+Jobs with keys may make tables, and may read tables. So a plan consists of levels: even levels have jobs with keys and
+chunks, odd levels have steps. A level needs only levels below it, and they are entered in this order, in one
+transaction.
 
-The caller has locked the tables (``partitions.lock_tables``).
+The caller has locked the tables (``partitions.lock_tables``) and the apps keyed by chunk (``freshness.lock_apps``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,10 +12,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from sluice.actors.executor import assignments
-from sluice.actors.planner.walks import arrive, stop
+from sluice.actors.planner.walks import arrive, stop, with_inputs
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.app import App
+from sluice.jobs.model.freshness import UnfinishedWork
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import JobPlan, PlannedJob, RequestReason
 from sluice.jobs.model.submission import Submission
@@ -23,12 +25,14 @@ from sluice.ledger.job_graph import demand, dependencies, known_jobs, priorities
 from sluice.ledger.job_graph.dependencies import Propagated
 from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream
 from sluice.ledger.keyspaces import partition_jobs, partitions
+from sluice.ledger.keyspaces.freshness import AsIfAlone, FreshnessFacts
 from sluice.ledger.keyspaces.partitions import Joined
 from sluice.ledger.lifecycle import plans
 from sluice.ledger.limits import pauses
-from sluice.planner.bubble_up.merge import merge
+from sluice.planner.bubble_up.merge import joined_plans, merge
+from sluice.planner.keyspaces.chunks.chunk_readers import with_chunks
 from sluice.planner.keyspaces.partitions.input_walk import InputWalk
-from sluice.planner.keyspaces.partitions.levels import joined_plans, missing_inputs, of_level, with_tables
+from sluice.planner.keyspaces.partitions.levels import missing_inputs, of_level, with_tables
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.table_demand import Supply
 from sluice.planner.keyspaces.partitions.table_readings import days_to_run
@@ -47,13 +51,15 @@ class Asked(NamedTuple):
 class TablePlan(NamedTuple):
     """Complete plan of one submission: the steps in ``layout``, and all jobs with keys, with the steps that they need.
 
-    ``joined`` are the locked jobs in progress that it waits for.
+    ``joined`` are the locked jobs in progress that it waits for. ``keyed`` also has the chunks that jobs with keys
+    need. If ``waits_for`` is not empty, the plan lacks chunks: it must be made again once that work has ended.
     """
 
     number: int
     layout: Layout
     joined: Joined
     keyed: JobPlan
+    waits_for: Sequence[UnfinishedWork] = ()
 
 
 def complete(
@@ -62,11 +68,14 @@ def complete(
     asked: Asked,
     keyed: JobPlan,
     readings: Collection[tuple[App, int]] = (),
+    *,
+    may_wait: bool = True,
 ) -> TablePlan:
     """Complete a plan of jobs with keys: add the steps that make the partitions they read, the jobs with keys that
-    these need, and so on. BadRequest if the submission cannot be carried out.
+    these need, and so on, and the chunks. BadRequest if the submission cannot be carried out.
 
-    ``readings`` are further days for which partitions are needed. The definitions have no circle, so this ends.
+    ``readings`` are further days for which partitions are needed. The definitions have no circle, so this ends. If the
+    submission may not wait (``may_wait``), work on the same work IDs is not waited for.
     """
     walked: set[JobName] = set()
     while True:
@@ -74,7 +83,9 @@ def complete(
         layout, joined = _lay_out(tx, catalogue, asked.submission, days)
         inputs = missing_inputs(layout, keyed.jobs, walked)
         if not inputs:
-            return TablePlan(asked.number, layout, joined, with_tables(catalogue, keyed, layout))
+            keyed = with_tables(catalogue, keyed, layout)
+            keyed, waits_for = _with_chunks(tx, catalogue, asked, keyed, may_wait=may_wait)
+            return TablePlan(asked.number, layout, joined, keyed, waits_for)
         walked.update(inputs)
         walk = _walk(tx, catalogue, asked, layout, inputs)
         keyed = joined_plans(catalogue, keyed, merge(catalogue, [walk]))
@@ -106,6 +117,24 @@ def _walk(
     begun = InputWalk(catalogue, *asked, now, inputs=inputs, forced=layout.forced_inputs)
     (walk,) = arrive(tx, catalogue, [begun], now, stop)
     return walk
+
+
+def _with_chunks(
+    tx: Tx, catalogue: Catalogue, asked: Asked, keyed: JobPlan, *, may_wait: bool
+) -> tuple[JobPlan, Sequence[UnfinishedWork]]:
+    """Return the plan with the chunks that its jobs need, and the work that the submission must wait for first."""
+    if not any(catalogue.names_work_ids(job.name.app) for job in keyed.jobs):
+        return keyed, ()
+    known = (FreshnessFacts if may_wait else AsIfAlone)(tx, tx.current_time(), asked.number)
+    found = with_chunks(catalogue, asked.submission, keyed, known, number=asked.number)
+    if found.waits_for:
+        return keyed, found.waits_for
+    plan = found.keyed
+    for chunked in found.chunked:
+        plan = joined_plans(
+            catalogue, with_inputs(tx, catalogue, asked.submission, chunked, asked.number), plan
+        )
+    return plan, ()
 
 
 def nothing(level: int) -> Iterable[ReadyJob]:

@@ -11,13 +11,16 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import KnownJob
+from sluice.jobs.model.plan import JobPlan, KnownJob
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.keyspaces import daily_tables
 from sluice.ledger.keyspaces.daily_tables import JobReading
 from sluice.planner.bubble_up.walk import Walk
+from sluice.planner.keyspaces.chunks.chunk_inputs import ChunkInputWalk
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked
 from sluice.planner.keyspaces.partitions.daily_jobs import DAYS, day_of
 from sluice.planner.keyspaces.partitions.table_readings import compared
 
@@ -57,6 +60,19 @@ def attempt(step: Callable[[], W], number: int, refuse: Refuse) -> W | None:
 def stop(number: int, reason: str) -> NoReturn:
     """Refuse a submission by an exception, because its transaction plans nothing else."""
     raise BadRequest(reason)
+
+
+def with_inputs(
+    tx: Tx, catalogue: Catalogue, submission: Submission, chunked: Chunked, number: int
+) -> JobPlan:
+    """Return the plan of the chunks, together with the jobs with keys that they need."""
+    plan = chunked.plan(number)
+    if chunked.waits_for or not chunked.needs_keys:
+        return plan
+    now = tx.current_time() if any(catalogue.minds_age(job.name.app) for job in chunked.jobs) else None
+    walk = ChunkInputWalk(catalogue, number, submission, now, chunks=chunked.jobs)
+    (arrived,) = arrive(tx, catalogue, [walk], now, stop)
+    return arrived.plan(plan)
 
 
 def with_outdated(

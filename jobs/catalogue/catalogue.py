@@ -11,7 +11,7 @@ from sluice.jobs.errors import UnknownApp
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.keys.partitions import Dimension, TableDependency
 from sluice.jobs.model.app import App
-from sluice.jobs.model.dependency import MET
+from sluice.jobs.model.dependency import MET, Need
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.schedules.schedule import Schedule
 from sluice.jobs.states import State
@@ -58,6 +58,8 @@ class Catalogue(Mapping[str, App]):
         self._served = _links_by_parent(self._apps, groups)
         self._bridged = _bridges_by_parent(self._apps, groups)
         self._reading = self.below(app.name for app in self._apps.values() if app.reads_tables)
+        self._needed_chunk_apps = _needed_chunk_apps(self._apps)
+        self._needing_chunks = self.below(self._needed_chunk_apps) if self._needed_chunk_apps else set()
         self._levels = _levels(self._apps, self._ranks)
         self._minding = self.below(name for name in alternatives if _has_lag(alternatives[name]))
 
@@ -179,6 +181,24 @@ class Catalogue(Mapping[str, App]):
         """Return whether this app's jobs have keys, and a plan for them may need partitions."""
         return name in self._reading and self._apps[name].is_keyed_by_template
 
+    def may_need_others(self, name: str) -> bool:
+        """Return whether this app's jobs have keys, and a plan for them may need partitions or chunks."""
+        needs = name in self._reading or name in self._needing_chunks
+        return needs and self._apps[name].is_keyed_by_template
+
+    def names_work_ids(self, name: str) -> bool:
+        """Return whether this app's jobs have keys, and a two-way function may name work IDs that they need."""
+        return bool(self.needed_chunk_apps(name))
+
+    def is_for_chunk(self, need: Need) -> bool:
+        """Return whether a need is for a chunk."""
+        app = self._apps.get(need.parent.app)
+        return app is not None and app.chunking is not None
+
+    def needed_chunk_apps(self, name: str) -> tuple[str, ...]:
+        """Return the apps keyed by chunk of which jobs with keys of this app need work IDs, in order."""
+        return self._needed_chunk_apps.get(name, ())
+
     def level(self, name: str) -> int:
         """Return the place of an app in a plan with jobs with keys and steps. Steps have odd levels, jobs with keys
         have even levels. No job needs a job of a higher level. On its own level, it needs only jobs of its own kind."""
@@ -262,6 +282,15 @@ def _bridges_by_parent(
             for name in bridge.parents:
                 bridges[name].append((group, bridge))
     return bridges
+
+
+def _needed_chunk_apps(apps: Mapping[str, App]) -> dict[str, tuple[str, ...]]:
+    needed = {
+        name: sorted({parent for parent in app.parent_apps if parent in apps and apps[parent].chunking})
+        for name, app in apps.items()
+        if app.is_keyed_by_template
+    }
+    return {name: tuple(chunked) for name, chunked in needed.items() if chunked}
 
 
 def _has_lag(alternatives: Iterable[Alternative]) -> bool:

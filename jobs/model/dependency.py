@@ -77,8 +77,8 @@ class TwoWay(Struct, frozen=True):
     """Functions ``parents(app, ids)`` and ``children(app, ids)`` of the user's object.
 
     Without ``children``, parents are resolved through it but no children are triggered. The results of both must
-    depend on nothing but the arguments. If an app is keyed by chunk, both are about one work ID: its only identifier is
-    ``work_id``.
+    depend on nothing but the arguments. For an app that is keyed by chunk, a call is about one work ID: the only
+    identifier is ``work_id``.
     """
 
     path: str

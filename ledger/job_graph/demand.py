@@ -42,7 +42,7 @@ FROM job JOIN submission_job ON submission_job.job = job.id
 WHERE job.id = ANY(%(pushing)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
 """
 _PUSHERS = f"""
-SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides,
+SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides, job.work_ids,
        array_agg(submission.number ORDER BY submission.number) AS submissions
 {_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
 """
@@ -87,6 +87,8 @@ class ParentToPush(Struct, frozen=True):
     state: State
     kwargs: Mapping[str, JSON] | None
     overrides: Mapping[str, JSON] | None
+    #: Parts of its list of work IDs, if it is a chunk.
+    work_ids: list[JSON] | None
     submissions: list[int]
 
     @property

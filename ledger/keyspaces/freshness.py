@@ -117,7 +117,8 @@ def withdraw(tx: Tx, jobs: list[int]) -> None:
 
 def lock_apps(tx: Tx, apps: Collection[str]) -> None:
     """Keep other transactions from planning chunks of these apps until this transaction ends."""
-    tx.rows(_TAKE_TURN, turns=_TURNS, apps=sorted(apps))
+    if apps:
+        tx.rows(_TAKE_TURN, turns=_TURNS, apps=sorted(apps))
 
 
 class FreshnessFacts(Struct, frozen=True):
@@ -168,3 +169,10 @@ class FreshnessFacts(Struct, frozen=True):
         ]
         before = self.tx.rows(_SUBMISSIONS_BEFORE, apps=sorted(apps), number=self.number)
         return [*jobs, *(UnfinishedWork(app=app, what=f"submission {id}") for id, app in before)]
+
+
+class AsIfAlone(FreshnessFacts, frozen=True):
+    """Facts without unfinished work, for a plan that cannot wait. Some work may be done twice."""
+
+    def busy(self, _apps: Collection[str]) -> list[UnfinishedWork]:
+        return []

@@ -114,10 +114,10 @@ USING (child, gate) ORDER BY gate.child, gate.gate FOR UPDATE OF gate
 # The gates are adjusted and not recounted, because a recount would also settle the ends of other parents.
 _HAND_OVER = f"""
 WITH gone AS (
-    DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, met
+    DELETE FROM need WHERE parent = ANY(%(wholes)s) RETURNING child, gate, parent, condition, added, met
 ), come AS (
-    INSERT INTO need (child, gate, parent, condition, met)
-    SELECT gone.child, gone.gate, half.id, gone.condition, gone.met
+    INSERT INTO need (child, gate, parent, condition, added, met)
+    SELECT gone.child, gone.gate, half.id, gone.condition, gone.added, gone.met
     FROM gone JOIN job whole ON whole.id = gone.parent JOIN job half ON half.bisected_from = whole.id
     JOIN job other ON other.id = gone.child
     WHERE {_CONCERNS}

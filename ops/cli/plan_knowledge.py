@@ -20,8 +20,8 @@ from sluice.ledger.stats import runtimes
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.operations.installation import Installation
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
-from sluice.planner.preview.preview import Preview, preview, preview_chunks
-from sluice.planner.preview.pushes import with_pushed
+from sluice.planner.preview.preview import Preview, preview
+from sluice.planner.preview.pushes import chunks_with_pushed, with_pushed
 from sluice.planner.preview.table_preview import TablePreview, preview_tables
 
 
@@ -31,17 +31,15 @@ def known_preview(
     """Return the plan, the known seconds per job of each of its apps, and the time for which it was planned. Default of
     the time: the ledger's current time.
     """
-    installation = Installation(context)
 
-    def look_up(names: list[JobName]) -> Mapping[JobName, KnownJob]:
-        return installation.ask(lambda tx: known_jobs.find_with_ages(tx, names))
+    def look(tx: Tx) -> tuple[Preview, Mapping[str, float], datetime]:
+        find = partial(_find, tx, context.catalogue)
+        past = freshness.FreshnessFacts(tx, now or tx.current_time(), number=0)
+        wanted = preview(context.catalogue, submission, find, past.now)
+        found = with_pushed(context.catalogue, submission, wanted, find, past)
+        return found, runtimes.known_s(tx, sorted({job.name.app for job in found.jobs})), past.now
 
-    at = now or installation.ask(Tx.current_time)
-    found = with_pushed(
-        context.catalogue, submission, preview(context.catalogue, submission, look_up, at), look_up
-    )
-    apps = sorted({job.name.app for job in found.jobs})
-    return found, installation.ask(lambda tx: runtimes.known_s(tx, apps)), at
+    return Installation(context).ask(look)
 
 
 def known_chunks(
@@ -53,10 +51,10 @@ def known_chunks(
 
     def look(tx: Tx) -> tuple[Chunked, Preview | None, Mapping[str, float], datetime]:
         past = freshness.FreshnessFacts(tx, now or tx.current_time(), number=0)
-        found = chunk(context.catalogue, submission, selected.work_ids, selected.kwargs, past)
-        find = partial(_find, tx, context.catalogue)
         handed_on = replace(submission, kwargs=selected.kwargs)
-        whole = preview_chunks(context.catalogue, handed_on, find, past.now, found)
+        found = chunk(context.catalogue, handed_on, selected.work_ids, past)
+        find = partial(_find, tx, context.catalogue)
+        whole = chunks_with_pushed(context.catalogue, handed_on, found, find, past)
         apps = sorted({job.name.app for job in (whole.jobs if whole else found.jobs)})
         return found, whole, runtimes.known_s(tx, apps), past.now
 
@@ -78,7 +76,8 @@ def known_tables(
     def look(tx: Tx) -> tuple[TablePreview, Mapping[str, float], datetime]:
         find = partial(_find, tx, catalogue)
         at = now or tx.current_time()
-        found = preview_tables(catalogue, submission, partitions.LedgerTables(tx), find, at)
+        past = freshness.FreshnessFacts(tx, at, number=0)
+        found = preview_tables(catalogue, submission, partitions.LedgerTables(tx), find, past)
         apps = {supply.app.name for supply in found.layout.supplies if supply.app}
         apps.update(job.name.app for job in (found.keyed.jobs if found.keyed else ()))
         return found, runtimes.known_s(tx, sorted(apps)), at

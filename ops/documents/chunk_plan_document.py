@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.freshness import Age, UnfinishedWork
+from sluice.jobs.model.names import JobName
 from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, as_document, fresh_text, stale_text
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, Fresh
 from sluice.planner.preview.forecast import Outlook
@@ -23,14 +24,19 @@ def as_chunk_document(
     """
     planned = () if found.waits_for else found.jobs
     whole = whole or Preview(jobs=planned, known={}, outlook=Outlook(planned, found.known))
-    document = as_document(whole, paces_s, now=now)
-    whys = {(job.app, job.key): _stale(age, now) for job, age in found.ages.items()}
+    document = with_ages(as_document(whole, paces_s, now=now), found.ages, now)
     return replace(
         document,
-        jobs=[replace(job, why=whys.get((job.app, job.key), job.why)) for job in document.jobs],
-        satisfied=[*document.satisfied, *(_satisfied(fresh, now) for fresh in found.fresh)],
-        waits_for=[*document.waits_for, *map(_awaited, found.waits_for)],
+        satisfied=[*document.satisfied, *(fresh_entry(fresh, now) for fresh in found.fresh)],
+        waits_for=[*document.waits_for, *map(awaited_entry, found.waits_for)],
     )
+
+
+def with_ages(document: PlanDocument, ages: Mapping[JobName, Age], now: datetime) -> PlanDocument:
+    """Return the document with the reason why the results of these chunks are not fresh."""
+    whys = {(job.app, job.key): _stale(age, now) for job, age in ages.items()}
+    jobs = [replace(job, why=whys.get((job.app, job.key), job.why)) for job in document.jobs]
+    return replace(document, jobs=jobs)
 
 
 def nothing_to_do(app: str) -> PlanDocument:
@@ -39,7 +45,8 @@ def nothing_to_do(app: str) -> PlanDocument:
     return PlanDocument(jobs=[], satisfied=[], waits_for=[], errors=[PlanEntry(app=app, what=what)])
 
 
-def _satisfied(fresh: Fresh, now: datetime) -> PlanEntry:
+def fresh_entry(fresh: Fresh, now: datetime) -> PlanEntry:
+    """Return the entry for a chunk that need not run."""
     what = "ran as a whole" if fresh.any_ids else "last ran"
     why = fresh_text(fresh.at, now, fresh.lag_s_max, what=what)
     return PlanEntry(app=fresh.app, work_ids=fresh.work_ids, why=why)
@@ -51,7 +58,8 @@ def _stale(age: Age, now: datetime) -> str:
     return stale_text(age.oldest, now) if age.oldest else "stale"
 
 
-def _awaited(busy: UnfinishedWork) -> PlanEntry:
+def awaited_entry(busy: UnfinishedWork) -> PlanEntry:
+    """Return the entry for work that must end before the submission is planned."""
     return PlanEntry(
         app=busy.app,
         what=busy.what,

@@ -12,6 +12,7 @@ from sluice.jobs.keys.calendar import Calendar, Span
 from sluice.jobs.keys.partitions import ends_of, span_text
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob
+from sluice.ops.documents.chunk_plan_document import awaited_entry, fresh_entry, with_ages
 from sluice.ops.documents.plan_document import PlanDocument, PlanEntry, PlannedDocument, as_document
 from sluice.planner.keyspaces.partitions.partition_keys import partitioning_of, text_of
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
@@ -33,11 +34,18 @@ def as_partition_document(
     layout = found.layout
     known = {job.name: job for supply in layout.supplies for job in supply.joined}
     steps = {job.name: job for supply in layout.supplies for job in _jobs(layout, supply)}
-    document = as_document(_whole(found, known, steps), paces_s, now=now)
+    if found.waits_for:
+        awaited = [*map(awaited_entry, found.waits_for)]
+        return PlanDocument(jobs=[], satisfied=[], waits_for=awaited, errors=[])
+    document = with_ages(as_document(_whole(found, known, steps), paces_s, now=now), found.ages, now)
     return replace(
         document,
         jobs=[_spanned(job) for job in document.jobs],
-        satisfied=[*document.satisfied, *(each for supply in layout.supplies for each in _satisfied(supply))],
+        satisfied=[
+            *document.satisfied,
+            *(fresh_entry(each, now) for each in found.fresh),
+            *(each for supply in layout.supplies for each in _satisfied(supply)),
+        ],
         waits_for=[
             *map(_spanned, document.waits_for),
             *(each for supply in layout.supplies for each in _to_come(supply)),

@@ -32,6 +32,19 @@ def merge(catalogue: Catalogue, walks: Iterable[Walk]) -> JobPlan:
     return JobPlan(jobs=in_order(catalogue, jobs.values()), requests=tuple(requests), reruns=tuple(reruns))
 
 
+def joined_plans(catalogue: Catalogue, one: JobPlan, other: JobPlan) -> JobPlan:
+    """Return the plan of both. If both have a job, the first one's terms apply."""
+    jobs = {job.name: job for job in one.jobs}
+    for job in other.jobs:
+        put(jobs, job)
+    return JobPlan(
+        jobs=in_order(catalogue, jobs.values()),
+        requests=(*one.requests, *other.requests),
+        reruns=(*one.reruns, *other.reruns),
+        rewired=one.rewired | other.rewired,
+    )
+
+
 class Push(Struct, frozen=True, eq=False):
     """Child that follows from the end of a parent, with the submissions that request pushing. It takes over the
     parent's terms.

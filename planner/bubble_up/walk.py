@@ -255,8 +255,12 @@ class Walk:
         return with_added(keyspace.gates(app, name.key), self._added_needs(name))
 
     def _added_needs(self, name: JobName) -> tuple[Need, ...]:
-        """Return the needs that other jobs have added to this one, as the ledger has them."""
-        return self._added.get(name, ())
+        """Return the needs of this job that do not come from its definition, as the ledger has them. When it runs
+        again, another plan determines which chunks it needs."""
+        added = self._added.get(name, ())
+        if self._states[name] in _UNDER_WAY:
+            return added
+        return tuple(need for need in added if not self._catalogue.is_for_chunk(need))
 
     def _runs_again(self, name: JobName) -> bool:
         """Return whether the job will run even if it has ended."""

@@ -14,7 +14,8 @@ remaining values of ``c``. Neither visits a job that is not part of the answer, 
 refuses.
 
 Through a bridge, the user's function determines the parents of ``c``. ``bridged_children`` verifies that its two
-directions agree.
+directions agree. Work IDs among these parents are left to ``chunks.chunk_readers``, because only a plan determines
+which chunks have them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -213,7 +214,18 @@ def children(alternative: Alternative, link: Link, key: str, ids: Mapping[str, V
 
 
 def bridged_parents(bridge: Bridge, child: App, ids: Mapping[str, Value]) -> Iterator[JobName]:
-    """Yield the jobs that a two-way function names as this child's parents; BadRequest for any other answer."""
+    """Yield the jobs with keys that a two-way function names as this child's parents; BadRequest for an answer that is
+    wrong."""
+    for parent, neighbour in bridged_neighbours(bridge, child, ids):
+        if parent.chunking is None:
+            yield neighbour_name(bridge, parent, neighbour, child.name, ids)
+
+
+def bridged_neighbours(
+    bridge: Bridge, child: App, ids: Mapping[str, Value]
+) -> Iterator[tuple[App, Neighbour]]:
+    """Yield the parents that a two-way function names for a child, each with its app; BadRequest if another app is
+    named."""
     for neighbour in bridge.function.parents_of(child.name, ids):
         parent = bridge.parents.get(neighbour.app)
         if parent is None:
@@ -221,7 +233,7 @@ def bridged_parents(bridge: Bridge, child: App, ids: Mapping[str, Value]) -> Ite
             raise bridge.function.refusal(
                 f"named a parent of app {neighbour.app!r}, which is none of {known}", child.name, ids
             )
-        yield _neighbour_name(bridge, parent, neighbour, child.name, ids)
+        yield parent, neighbour
 
 
 def bridged_children(
@@ -233,7 +245,7 @@ def bridged_children(
     for neighbour in bridge.function.children_of(name.app, ids):
         if neighbour.app != child.name:
             continue
-        found = _neighbour_name(bridge, child, neighbour, name.app, ids)
+        found = neighbour_name(bridge, child, neighbour, name.app, ids)
         own = child.read_key(found.key)
         if not admits(alternative, own):
             continue
@@ -244,7 +256,7 @@ def bridged_children(
         yield found
 
 
-def _neighbour_name(
+def neighbour_name(
     bridge: Bridge, app: App, neighbour: Neighbour, asked: str, ids: Mapping[str, Value]
 ) -> JobName:
     """Return the job that the function named, in canonical spelling."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob
@@ -20,25 +21,55 @@ from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import LIVE, State
 from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, put
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, ChunkKnowledge
+from sluice.planner.keyspaces.chunks.chunk_readers import (
+    children_of_work_ids,
+    missing_work_ids,
+    needed_work_ids,
+)
 from sluice.planner.preview.forecast import Forecast, Outlook
-from sluice.planner.preview.preview import Lookup, Preview, parents_first
+from sluice.planner.preview.preview import Lookup, Preview, parents_first, preview_chunks
 
 #: States of jobs that run in any case, because they have been requested and wait for no parent.
 _RUNNING_ANYWAY = LIVE - {State.EXPECTED, State.WAITING}
 
 
-def with_pushed(catalogue: Catalogue, submission: Submission, found: Preview, lookup: Lookup) -> Preview:
+def with_pushed(
+    catalogue: Catalogue, submission: Submission, found: Preview, lookup: Lookup, past: ChunkKnowledge
+) -> Preview:
     """Return the preview with the children that the submission would push. If it pushes none, these are the children
     that wait already."""
-    pushing = _Pushing(catalogue, submission, found, lookup)
+    pushing = _Pushing(catalogue, submission, found, lookup, past)
     pushing.follow_all()
     return pushing.preview()
+
+
+def chunks_with_pushed(
+    catalogue: Catalogue, submission: Submission, found: Chunked, lookup: Lookup, past: ChunkKnowledge
+) -> Preview | None:
+    """Return the preview of these chunks, the jobs with keys that they need, and the jobs with keys that their ends
+    push. None if there are no jobs with keys."""
+    whole = preview_chunks(catalogue, submission, lookup, past.now, found)
+    if found.waits_for or not any(catalogue.bridged_by(job.name.app) for job in found.jobs):
+        return whole
+    known = {name: KnownJob(0, *name, state) for name, state in found.known.items()}
+    chunks = whole or Preview(jobs=found.jobs, known=known, outlook=Outlook(found.jobs, found.known))
+    return with_pushed(catalogue, submission, chunks, lookup, past)
 
 
 class _Pushing:
     """Ends of the jobs that run, and the children that follow from them, until no further child runs."""
 
-    def __init__(self, catalogue: Catalogue, submission: Submission, found: Preview, lookup: Lookup) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        submission: Submission,
+        found: Preview,
+        lookup: Lookup,
+        past: ChunkKnowledge,
+    ) -> None:
+        self._past = past
+        self._work_ids = {job.name: job.work_ids for job in found.jobs if job.work_ids}
         self._catalogue = catalogue
         self._submission = submission
         self._found = found
@@ -85,10 +116,33 @@ class _Pushing:
             return
         for of in self._catalogue.children_of(app.name):
             try:
-                children = keyspace_of(app, self._catalogue).children(app, name.key, end, of=of)
-                yield from (child for child in children if may_be_pushed(self._catalogue, child))
+                children = self._children_of(app, name, end, of)
+                yield from (child for child in children if self._may_be_pushed(child))
             except BadRequest:
                 continue
+
+    def _children_of(self, app: App, name: JobName, end: State, of: str) -> Iterable[JobName]:
+        if app.chunking is None:
+            return keyspace_of(app, self._catalogue).children(app, name.key, end, of=of)
+        work_ids = self._work_ids.get(name, ()) if end is State.SUCCEEDED else ()
+        return children_of_work_ids(self._catalogue, app, work_ids, of=of)
+
+    def _may_be_pushed(self, child: JobName) -> bool:
+        """Return whether the end of a parent has the child planned: it reads no tables, and all of its work IDs have
+        results by then."""
+        if not may_be_pushed(self._catalogue, child):
+            return False
+        for app, needed in needed_work_ids(self._catalogue, child).items():
+            kwargs = self._submission.kwargs
+            missing = missing_work_ids(self._catalogue, app, {child: needed}, kwargs, self._past)
+            if missing.difference(*(self._work_ids[name] for name in self._succeeding(app))):
+                return False
+        return True
+
+    def _succeeding(self, app: str) -> Iterator[JobName]:
+        return (
+            name for name in self._work_ids if name.app == app and self._ends.get(name) is State.SUCCEEDED
+        )
 
     def _is_pushed(self, parent: JobName, child: JobName) -> bool:
         """Return whether the end of the parent concerns the child: it is pushed, or an earlier submission did that and

@@ -16,6 +16,7 @@ from sluice.planner.preview.critical_path import critical_path
 from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.preview import Preview, preview
 from sluice.planner.preview.pushes import with_pushed
+from tests.planner.drawn_chunks import Drawn, Known
 from tests.world import KeptLedger, World
 
 SHOPS = ["g", "o"]
@@ -85,7 +86,8 @@ def shown(world: World, submission: Submission) -> Preview:
         return world.ledger.transact(lambda tx: known_jobs.find_with_ages(tx, names))
 
     found = preview(world.catalogue, submission, look_up, world.now)
-    return with_pushed(world.catalogue, submission, found, look_up)
+    past = Known(Drawn({}, (), {}, {}), world.now)
+    return with_pushed(world.catalogue, submission, found, look_up, past)
 
 
 @settings(derandomize=True)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids
 from sluice.jobs.model.freshness import Age, UnfinishedWork
+from sluice.jobs.model.names import JobName
+from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import Submission
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, chunk
 from tests.planner.definitions import catalogue_of
@@ -49,6 +51,9 @@ class Known(NamedTuple):
 
     def last_run(self, app: str, freshness_scope: str) -> datetime | None:
         return ago(self.drawn.runs_m[app]) if app in self.drawn.runs_m else None
+
+    def look_up(self, names: Collection[JobName]) -> dict[JobName, KnownJob]:
+        return {}
 
     def busy(self, apps: Collection[str]) -> list[UnfinishedWork]:
         return []
@@ -99,4 +104,4 @@ def loaded(drawn: Drawn) -> Catalogue:
 
 def planned(drawn: Drawn) -> Chunked:
     submission = Submission(app="A0", id="drawn")
-    return chunk(loaded(drawn), submission, drawn.ids, {}, Known(drawn))
+    return chunk(loaded(drawn), submission, drawn.ids, Known(drawn))

@@ -72,7 +72,7 @@ def _planned(
     since = NOW - timedelta(minutes=minutes)
     known = {name: KnownJob(1, *name, state, since) for name, state in (states or {}).items()}
     work_ids = parse_work_ids(ids)  # type: ignore[arg-type] # a list of IDs, or their text
-    found = chunk(catalogue, _SUBMISSION, work_ids, {}, Known(Drawn({}, (), {}, {})))
+    found = chunk(catalogue, _SUBMISSION, work_ids, Known(Drawn({}, (), {}, {})))
     whole = preview_chunks(
         catalogue,
         _SUBMISSION,
@@ -115,7 +115,7 @@ def test_a_needed_chunk_pulls_jobs_only_if_it_runs() -> None:
     catalogue = catalogue_of(apps)
     report = Submission(app="report", id="drawn")
     for ages_m, needs_keys in (({}, True), ({("score", str(each)): 5 for each in range(1, 5)}, False)):
-        found = chunk(catalogue, report, (1, 2, 3, 4), {}, Known(Drawn({}, (), ages_m, {})))
+        found = chunk(catalogue, report, (1, 2, 3, 4), Known(Drawn({}, (), ages_m, {})))
         assert found.needs_keys is needs_keys
         whole = preview_chunks(catalogue, report, lambda names: {}, NOW, found)
         assert bool(whole) is needs_keys
@@ -131,7 +131,7 @@ def test_no_function_is_called_for_a_submission_that_waits_to_be_planned() -> No
         "report": {"chunk_size": 4, "dependencies": [{"job_type": "score", "max_lag": "1h"}]},
     }
     report = Submission(app="report", id="drawn")
-    found = chunk(catalogue_of(apps), report, (1, 2), {}, BusyElsewhere(Drawn({}, (), {}, {})))
+    found = chunk(catalogue_of(apps), report, (1, 2), BusyElsewhere(Drawn({}, (), {}, {})))
     assert [busy.what for busy in found.waits_for] == ["score/1"]
     assert not found.needs_keys
 
@@ -150,7 +150,7 @@ def test_a_submission_that_names_its_dependencies_pulls_no_others() -> None:
 
     submission = Submission(app="score", id="drawn", after=(other,))
     knowledge: Any = KnowingOne(Known(Drawn({}, (), {}, {})))
-    found = chunk(catalogue_of(_apps()), submission, (1,), {}, knowledge)
+    found = chunk(catalogue_of(_apps()), submission, (1,), knowledge)
     assert not found.needs_keys
     assert [need.parent for job in found.jobs for gate in job.gates for need in gate.needs] == [other]
 

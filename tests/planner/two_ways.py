@@ -110,6 +110,22 @@ class DrawnPairs:
         return [("score", {"work_id": work_id}) for work_id, key in named if key == ids["shop"]]
 
 
+class DrawnNeeds:
+    """Relation that a test draws: pairs of the key of a job of ``report`` and a work ID of ``score`` that it needs.
+    ``hidden`` pairs are those that ``children`` does not name, ``invented`` ones are named only there."""
+
+    pairs: Iterable[tuple[str, int | str]] = ()
+    hidden: Iterable[tuple[str, int | str]] = ()
+    invented: Iterable[tuple[str, int | str]] = ()
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("score", {"work_id": work_id}) for key, work_id in self.pairs if key == ids["shop"]]
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        named = {*self.pairs, *self.invented}.difference(self.hidden)
+        return [("report", key) for key, work_id in named if work_id == ids["work_id"]]
+
+
 class Endless:
     """Function that never stops naming jobs."""
 
@@ -153,5 +169,28 @@ raising = Odd(ZeroDivisionError("by zero"))
 naming_a_stranger = Odd([("stranger", {"date": 20260101})])
 naming_a_bad_key = Odd([("p", {"date": "soon"})])
 naming_too_little = Odd([("p", {})])
+naming_a_score_chunk = Odd([("score", "1-3@7")])
+naming_a_score_of_nothing = Odd([("score", {"work_id": True})])
 answering_words = Odd(["p"])
 answering_nothing = Odd(None)
+
+
+_CUSTOMERS = {"graz": (2, 4), "oslo": (1, 3), "rome": (3, 4)}
+
+
+class Scores:
+    """Relation in which ``report {shop}`` needs ``score`` for the customers of the shop. Customers 3 and 4 have
+    two shops."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("score", {"work_id": each}) for each in _CUSTOMERS[str(ids["shop"])]]
+
+    def children(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("report", {"shop": shop}) for shop, of in _CUSTOMERS.items() if int(ids["work_id"]) in of]
+
+
+class Ranks:
+    """Relation of ``Scores``, with ``rank`` instead of ``score``."""
+
+    def parents(self, app: str, ids: Mapping[str, Value]) -> list[Pair]:
+        return [("rank", {"work_id": each}) for each in _CUSTOMERS[str(ids["shop"])]]

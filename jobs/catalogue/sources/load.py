@@ -156,6 +156,7 @@ def _check_graph(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:
     parents: dict[str, set[str]] = {}
     for draft in drafts.values():
         named = {app for mention in draft.mentions for app in mention.apps}
+        named -= _check_needed_chunks(draft, drafts)
         needed = {dependency.app for dependency in (draft.chunking.dependencies if draft.chunking else ())}
         _check_parents("depends_on", named, draft, drafts, known)
         _check_parents("dependencies", needed, draft, drafts, known)
@@ -164,6 +165,34 @@ def _check_graph(drafts: Mapping[str, Draft], faults: DefinitionFaults) -> None:
         parents[draft.name] = (firm | needed | _producers(draft)) & drafts.keys()
     for path in cycles(parents):
         drafts[path[0]].at.add(f"the apps depend on each other in a circle: {' -> '.join(path)}")
+
+
+def _check_needed_chunks(draft: Draft, drafts: Mapping[str, Draft]) -> set[str]:
+    """Return the apps keyed by chunk that jobs with keys need by a two-way function. Adds a fault if that cannot be
+    planned."""
+    if draft.chunking or draft.partitioning:
+        return set()
+    named = {app for mention in draft.mentions if mention.function for app in mention.apps} & drafts.keys()
+    chunked = {app for app in named if drafts[app].chunking}
+    if chunked:
+        at = draft.at.inside("depends_on")
+        for fault in _faults_of_needed_chunks(draft, drafts, chunked):
+            at.add(fault)
+    return chunked
+
+
+def _faults_of_needed_chunks(draft: Draft, drafts: Mapping[str, Draft], chunked: set[str]) -> Iterator[str]:
+    needs = f"it needs chunks of {', '.join(sorted(chunked))}"
+    if len(draft.groups) > 1:
+        yield f"{needs}, so it has no alternatives; write all of its mappings in one group"
+    if draft.filling and draft.filling.dependencies:
+        yield f"{needs}, so it cannot have table_dependencies too"
+    for app in sorted(chunked):
+        if drafts[app].work.unbounded:
+            yield f"{app} is_long_running, so its work IDs never finish"
+    for mention in draft.mentions:
+        if mention.when not in (None, "succeeded") and chunked.intersection(mention.apps):
+            yield f"{needs}; such a mapping cannot have when: {mention.when}"
 
 
 def _producers(draft: Draft) -> set[str]:
@@ -192,10 +221,12 @@ def _check_parents(
                 " or name it in depends_on with a two-way function"
             )
         elif word == "depends_on" and drafts[app].chunking:
-            at.add(
-                f"{app} is keyed by chunk, so no key leads to its jobs;"
-                " only an app with chunk_size can need it, by dependencies"
+            way = (
+                "list it in dependencies"
+                if draft.chunking
+                else "give the mapping a _func, which names work IDs"
             )
+            at.add(f"{app} is keyed by chunk, so no key leads to its jobs; {way}")
 
 
 def _linked(

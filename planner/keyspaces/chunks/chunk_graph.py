@@ -51,13 +51,18 @@ class _Same(NamedTuple):
     child: int | None
 
 
-def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, JSON]) -> list[AppNode]:
+def nodes_of(
+    catalogue: Catalogue, submission: Submission, counted: Counter[str] | None = None
+) -> list[AppNode]:
     """Return the requested node and the nodes that it needs, children first. If the submission names its dependencies
-    itself (``after``), return the requested node alone."""
+    itself (``after``), return the requested node alone.
+
+    ``counted`` are the nodes that the same plan has already, by app. It is updated.
+    """
     name = submission.app
     nodes: list[AppNode] = []
     places: dict[_Same, int] = {}
-    counted: Counter[str] = Counter()
+    counted = Counter() if counted is None else counted
 
     def place_of(app: str, given: Mapping[str, JSON], child: int | None) -> int:
         same = _Same(app, msgspec.json.encode(given, order="sorted"), child)
@@ -69,7 +74,7 @@ def nodes_of(catalogue: Catalogue, submission: Submission, kwargs: Mapping[str, 
             nodes.append(_node(catalogue.app(app), given, counted[app]))
         return places[same]
 
-    place_of(name, kwargs, None)
+    place_of(name, submission.kwargs, None)
     if submission.after is not None:
         return nodes
     for place, node in enumerate(nodes):  # The list grows during the loop.

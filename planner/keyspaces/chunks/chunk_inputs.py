@@ -104,13 +104,8 @@ class _WorkIds:
         """Return the work IDs that need this job. BadRequest if an answer is no work ID."""
         ids = self._read(parent)
         try:
-            named = [
-                _work_id(neighbour)
-                for neighbour in self._bridge.function.children_of(parent.app, ids)
-                if neighbour.app == self._app.name
-            ]
-            # One call for all, because a call for each takes 30 s for a million.
-            return {*parse_work_ids(named)}
+            named = self._bridge.function.children_of(parent.app, ids)
+            return named_work_ids(neighbour for neighbour in named if neighbour.app == self._app.name)
         except BadRequest:
             raise
         except Exception as error:  # Reading an object of the user's may raise anything.
@@ -151,6 +146,12 @@ class _WorkIds:
 
     def _read(self, parent: JobName) -> Mapping[str, Value]:
         return self._catalogue.app(parent.app).read_key(parent.key)
+
+
+def named_work_ids(neighbours: Iterable[Neighbour]) -> set[WorkId]:
+    """Return the work IDs of an answer. Raises ValueError if the answer is about something else."""
+    # One call for all, because a call for each takes 30 s for a million.
+    return {*parse_work_ids([_work_id(neighbour) for neighbour in neighbours])}
 
 
 def _work_id(neighbour: Neighbour) -> JSON:
@@ -213,10 +214,11 @@ class ChunkInputWalk(Walk):
         return ()
 
     def _add_run(self, keyspace: Keyspace, app: App, name: JobName) -> None:
-        if app.reads_tables:
+        if app.reads_tables or self._catalogue.names_work_ids(app.name):
+            what = "reads tables" if app.reads_tables else "needs chunks itself"
             raise BadRequest(
-                f"Chunks of {self.submission.app} need {name}, which has not run and reads tables.",
+                f"Chunks of {self.submission.app} need {name}, which has not run and {what}.",
                 where=self.submission.app,
-                advice=f"Submit {name} first: plans for chunks have no partitions.",
+                advice=f"Submit {name} first.",
             )
         super()._add_run(keyspace, app, name)

@@ -16,6 +16,7 @@ Pure: ``ChunkKnowledge`` provides the history.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -31,7 +32,7 @@ from sluice.jobs.model.freshness import Age, UnfinishedWork, is_fresh
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason
 from sluice.jobs.model.pool import pool_of, rate_of
-from sluice.jobs.model.submission import JSON, Submission
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.planner.bubble_up.walk import JOBS_MAX, JobTerms, require_fit, terms_of
 from sluice.planner.keyspaces.chunks.chunk_graph import AppNode, nodes_of
@@ -133,25 +134,25 @@ def chunk(
     catalogue: Catalogue,
     submission: Submission,
     ids: Sequence[WorkId],
-    kwargs: Mapping[str, JSON],
     known: ChunkKnowledge,
     *,
     number: int = 0,
+    pulled: Counter[str] | None = None,
 ) -> Chunked:
     """Plan a submission for these sorted work IDs. ``number`` is the submission's; 0 for a preview. BadRequest if it
-    cannot be carried out."""
-    nodes = nodes_of(catalogue, submission, kwargs)
+    cannot be carried out.
+
+    ``pulled`` is set if jobs with keys need the chunks, so that no submission names their app. It counts the nodes that
+    the same plan has already, by app (``nodes_of``).
+    """
+    nodes = nodes_of(catalogue, submission, pulled)
     after = _after(submission.after or (), known)
-    run = _Chunks(nodes, ids, known)
-    if (total := sum(len(each) for each in run.needed)) > JOBS_MAX:
-        raise BadRequest(f"The submission results in {total:,} jobs; one submission may have {JOBS_MAX:,}.")
-    require_fit(nodes[0].app, submission.policy)
+    run = _Chunks(nodes, ids, known, is_pulled=pulled is not None)
+    if pulled is None:
+        require_fit(nodes[0].app, submission.policy)
     terms = {node.app.name: terms_of(node.app, submission.policy) for node in nodes}
     shared = _Shared(ids, terms, number)
-    named = [
-        {cut: _name(node, ids[slice(*cut)], number) for cut in run.needed[place]}
-        for place, node in enumerate(nodes)
-    ]
+    named = run.names(number)
     jobs = [PlannedJob(name=name, standing=EntryState.EXPECTED) for name in after]
     keyed = KeyedNeeds(catalogue)
     for place in reversed(range(len(nodes))):
@@ -162,9 +163,9 @@ def chunk(
         jobs += _jobs(nodes[place], named[place], needs, shared)
     return Chunked(
         jobs=tuple(jobs),
-        asked=frozenset(named[0].values()),
+        asked=frozenset(named[0].values() if pulled is None else ()),
         fresh=tuple(run.fresh),
-        ages={named[place][cut]: age for (place, cut), age in run.ages.items()},
+        ages=run.ages_of(named),
         known=after,
         waits_for=run.waits_for,
         needs_keys=keyed.is_any,
@@ -185,12 +186,15 @@ def _after(names: Collection[JobName], known: ChunkKnowledge) -> dict[JobName, S
 class _Chunks:
     """Planned chunks, by node."""
 
-    def __init__(self, nodes: Sequence[AppNode], ids: Sequence[WorkId], known: ChunkKnowledge) -> None:
+    def __init__(
+        self, nodes: Sequence[AppNode], ids: Sequence[WorkId], known: ChunkKnowledge, *, is_pulled: bool
+    ) -> None:
         self._nodes = nodes
+        self._is_pulled = is_pulled
         self._ids = ids
         self._known = known
         self.fresh: list[Fresh] = []
-        self.ages: dict[tuple[int, Cut], Age] = {}
+        self._ages: dict[tuple[int, Cut], Age] = {}
         longest = max(node.chunking.size for node in nodes)
         self.needed: list[list[Cut]] = []
         reached: list[dict[Cut, list[Dependency]]] = [{} for _ in nodes]
@@ -203,7 +207,22 @@ class _Chunks:
                     wanting = reached[edge.parent].setdefault(cut, [])
                     if edge.dependency not in wanting[-1:]:
                         wanting.append(edge.dependency)
+        if (total := sum(len(each) for each in self.needed)) > JOBS_MAX:
+            raise BadRequest(
+                f"The submission results in {total:,} jobs; one submission may have {JOBS_MAX:,}."
+            )
         self.waits_for = tuple(self._waits_for())
+
+    def names(self, number: int) -> list[dict[Cut, JobName]]:
+        """Return the names of the planned chunks of each node."""
+        return [
+            {cut: _name(node, self._ids[slice(*cut)], number) for cut in self.needed[place]}
+            for place, node in enumerate(self._nodes)
+        ]
+
+    def ages_of(self, named: Sequence[Mapping[Cut, JobName]]) -> dict[JobName, Age]:
+        """Return the ages of the results of stale chunks, by their names."""
+        return {named[place][cut]: age for (place, cut), age in self._ages.items()}
 
     def needs(
         self, place: int, named: Sequence[Mapping[Cut, JobName]], keyed: KeyedNeeds
@@ -221,9 +240,10 @@ class _Chunks:
         return needs
 
     def _waits_for(self) -> Iterator[UnfinishedWork]:
-        """Yield work of other submissions that covers chunks planned here. The requested app is left out, because a
-        submission that names an app wants it to run."""
-        places = [place for place in range(1, len(self._nodes)) if self.needed[place]]
+        """Yield work of other submissions that covers chunks planned here. An app that the submission names is left
+        out, because the submission wants it to run."""
+        first = 0 if self._is_pulled else 1
+        places = [place for place in range(first, len(self._nodes)) if self.needed[place]]
         for busy in self._known.busy({self._nodes[place].app.name for place in places}):
             if any(self._is_same(busy, place) for place in places):
                 yield busy
@@ -252,7 +272,7 @@ class _Chunks:
                 self.fresh.extend(each for each in fresh[:1] if each)
             else:
                 needed.append(cut)
-                self.ages[place, cut] = age
+                self._ages[place, cut] = age
         return needed
 
     def _last_run(self, node: AppNode, reached: Iterable[Sequence[Dependency]]) -> datetime | None:

@@ -9,23 +9,9 @@ from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest
-from sluice.planner.bubble_up.merge import in_order, put
 from sluice.planner.keyspaces.partitions.daily_jobs import day_of
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from sluice.planner.keyspaces.partitions.table_readings import will_read
-
-
-def joined_plans(catalogue: Catalogue, one: JobPlan, other: JobPlan) -> JobPlan:
-    """Return the plan of both. If both have a job, the first one's terms apply."""
-    jobs = {job.name: job for job in one.jobs}
-    for job in other.jobs:
-        put(jobs, job)
-    return JobPlan(
-        jobs=in_order(catalogue, jobs.values()),
-        requests=(*one.requests, *other.requests),
-        reruns=(*one.reruns, *other.reruns),
-        rewired=one.rewired | other.rewired,
-    )
 
 
 def with_tables(catalogue: Catalogue, plan: JobPlan, layout: Layout) -> JobPlan:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.jobs.catalogue import faults_of_work
 from tests.jobs.catalogue.faulty_apps import Fault
 
 HELLO = {"chunk_size": 1}
@@ -24,6 +25,16 @@ def needing(*dependencies: Any, **words: Any) -> dict[str, Any]:
 
 def dependency(**words: Any) -> dict[str, Any]:
     return needing({**DEPENDENCY, **words})
+
+
+def reading(depends_on: dict[str, Any], **words: Any) -> dict[str, Any]:
+    """Define ``a``, which is keyed by template, with this ``depends_on``."""
+    identifiers = {"date": "date"}
+    return {
+        "hello": HELLO,
+        "fetch": {"job_id": "{date}"},
+        "a": {"job_id": "{date}", "identifiers": identifiers, "depends_on": depends_on, **words},
+    }
 
 
 def without(word: str) -> dict[str, Any]:
@@ -65,7 +76,7 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     ),
     "a function that leads from chunks to chunks": (
         {"hello": HELLO, "a": {**HELLO, "depends_on": {**SHOPS, "app_name": ["hello"]}}},
-        "depends_on: hello is keyed by chunk, so no key leads to its jobs; only an app with chunk_size can need it",
+        "depends_on: hello is keyed by chunk, so no key leads to its jobs; list it in dependencies",
     ),
     "a function that leads to an unknown app": (
         chunks(depends_on={**SHOPS, "app_name": ["fetsch"]}),
@@ -203,17 +214,26 @@ FAULTS_OF_CHUNKS: dict[str, Fault] = {
     ),
     "a parent by chunk": (
         {"hello": HELLO, "a": {"job_id": "{date}", "depends_on": {"app_name": ["hello"]}}},
-        "depends_on: hello is keyed by chunk, so no key leads to its jobs",
+        "depends_on: hello is keyed by chunk, so no key leads to its jobs; give the mapping a _func",
     ),
-    "a parent by chunk of a function": (
+    "alternatives of a job that needs work IDs": (
+        reading({"one": {**SHOPS, "app_name": ["hello"]}, "other": {"app_name": ["fetch"]}}),
+        "depends_on: it needs chunks of hello, so it has no alternatives; write all of its mappings in one group",
+    ),
+    "work IDs that fail": (
+        reading({**SHOPS, "app_name": ["hello"], "when": "failed"}),
+        "depends_on: it needs chunks of hello; such a mapping cannot have when: failed",
+    ),
+    "work IDs together with tables": (
+        reading({**SHOPS, "app_name": ["hello"]}, table_dependencies=[{"table": "sales"}]),
+        "depends_on: it needs chunks of hello, so it cannot have table_dependencies too",
+    ),
+    "work IDs that never finish": (
         {
-            "hello": HELLO,
-            "a": {
-                "job_id": "{n}",
-                "depends_on": {"_func": "tests.planner.two_ways:Weeks", "app_name": ["hello"]},
-            },
+            **reading({**SHOPS, "app_name": ["hello"]}),
+            "hello": {**HELLO, "job_type": f"{faults_of_work.__name__}:Grid", "is_long_running": True},
         },
-        "depends_on: hello is keyed by chunk, so no key leads to its jobs",
+        "depends_on: hello is_long_running, so its work IDs never finish",
     ),
     "an app that depends on itself": (chain(a="a"), "the apps depend on each other in a circle: a -> a"),
     "two that depend on each other": (chain(a="b", b="a"), "in a circle: a -> b -> a"),

@@ -1,8 +1,10 @@
 """Command ``sluice children``: list the jobs that need a job. It reads only the definitions."""
 
 import argparse
+from typing import NamedTuple
 
-from sluice.jobs.keys.work_ids import parts_of, short_text_of
+from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.work_ids import WorkId, parse_work_ids, parts_of, short_text_of
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -13,6 +15,7 @@ from sluice.ops.cli.partition_texts import is_of_partitions, partition_children
 from sluice.ops.operations.job_names import related
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.chunks.chunk_inputs import related_work_ids
+from sluice.planner.keyspaces.chunks.chunk_readers import children_of_work_ids
 from sluice.planner.keyspaces.partitions.partition_relation import children_of_job
 
 
@@ -27,20 +30,14 @@ def run(context: CommandContext, options: Options) -> int:
             *partition_children(context.catalogue, options.app, options.key, whole=options.all)
         )
         return DONE
-    name = related(context, options.app, options.key)
-    app = context.catalogue[name.app]
-    found = [
-        *keyspace_of(app, context.catalogue).children(app, name.key),
-        *children_of_job(context.catalogue, name),
-    ]
+    found, chunked, empty = _related(context, options.app, options.key)
     shown = excerpt(
         found,
         alike=lambda child: child.app,
         rest=lambda child, words: JobName(child.app, words),
         whole=options.all,
     )
-    chunked = [*related_work_ids(context.catalogue, name)]
-    table = Table(("app", "key"), list(shown), empty="" if chunked else _reason(context, name))
+    table = Table(("app", "key"), list(shown), empty="" if chunked else empty)
     context.output.answer(
         [*found, *({"app": app, "work_ids": parts_of(ids)} for app, ids in chunked)],
         *([table] if found or not chunked else []),
@@ -50,6 +47,36 @@ def run(context: CommandContext, options: Options) -> int:
         ),
     )
     return DONE
+
+
+class _Related(NamedTuple):
+    """Jobs that need a job, the apps with the work IDs that need it, and the reason if there are none."""
+
+    jobs: list[JobName]
+    chunked: list[tuple[str, tuple[WorkId, ...]]]
+    empty: str
+
+
+def _related(context: CommandContext, app: str, key: str) -> _Related:
+    """Return the jobs that need a job, or work IDs if the app is keyed by chunk and jobs with keys need it."""
+    catalogue = context.catalogue
+    if app in catalogue and catalogue[app].chunking and catalogue.bridged_by(app):
+        ids = _work_ids(app, key)
+        empty = f"No job with a key needs these work IDs of {app}: {short_text_of(ids)}"
+        return _Related(children_of_work_ids(catalogue, catalogue[app], ids), [], empty)
+    name = related(context, app, key)
+    children = keyspace_of(catalogue[name.app], catalogue).children(catalogue[name.app], name.key)
+    jobs = [*children, *children_of_job(catalogue, name)]
+    return _Related(jobs, [*related_work_ids(catalogue, name)], _reason(context, name))
+
+
+def _work_ids(app: str, text: str) -> tuple[WorkId, ...]:
+    try:
+        return parse_work_ids(text)
+    except ValueError as error:
+        raise BadRequest(
+            f"{error}.", where=app, advice="Give work IDs like 1-3,7 in place of a key."
+        ) from None
 
 
 def _reason(context: CommandContext, name: JobName) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sluice.jobs.keys.identifiers import Values
+from sluice.jobs.keys.work_ids import in_order, parts_of, short_text_of
 from sluice.jobs.model.dependency import Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.ops.cli.command import DONE, Options
@@ -16,6 +17,7 @@ from sluice.ops.cli.partition_texts import AND_BEFORE, is_of_partitions, partiti
 from sluice.ops.operations.job_names import related
 from sluice.ops.text import span
 from sluice.planner.keyspaces.choose import keyspace_of
+from sluice.planner.keyspaces.chunks.chunk_readers import needed_work_ids
 from sluice.planner.keyspaces.partitions.partition_relation import Relatives, parents_of_job
 
 #: Maximum number of values shown for an identifier of a group.
@@ -47,14 +49,26 @@ def run(context: CommandContext, options: Options) -> int:
     if read:
         gates = with_read(gates, read)
     endless = {"and_before": tables} if (tables := [each.table for each in read if each.endless]) else {}
+    needed = {
+        of: sorted(each.work_ids, key=in_order)
+        for of, each in needed_work_ids(context.catalogue, name).items()
+    }
+    named = {"work_ids": {of: parts_of(ids) for of, ids in needed.items()}} if needed else {}
     context.output.answer(
-        [{"group": gate.name, "jobs": [need.parent for need in gate.needs], **endless} for gate in gates],
-        *(_page(gates, read, whole=options.all) if gates else _reasons(context, name)),
+        [
+            {"group": gate.name, "jobs": [need.parent for need in gate.needs], **endless, **named}
+            for gate in gates
+        ],
+        *(_page(gates, read, is_alone=not needed, whole=options.all) if gates else _reasons(context, name)),
+        *(Paragraph(f"Work IDs of {of} that it needs: {short_text_of(ids)}") for of, ids in needed.items()),
     )
     return DONE
 
 
-def _page(gates: Sequence[Gate], read: Sequence[Relatives], *, whole: bool) -> Iterator[Block]:
+def _page(
+    gates: Sequence[Gate], read: Sequence[Relatives], *, is_alone: bool, whole: bool
+) -> Iterator[Block]:
+    """Yield the parents by group. ``is_alone``: the job needs no work IDs beside them."""
     rows = [ParentRow(gate.name, *need.parent, _must(need)) for gate in gates for need in gate.needs]
     rows += [
         ParentRow(gate.name, each.maker, AND_BEFORE, each.when)
@@ -70,7 +84,7 @@ def _page(gates: Sequence[Gate], read: Sequence[Relatives], *, whole: bool) -> I
     )
     yield Table(("group", "app", "key", "must have"), list(shown))
     for gate in gates:
-        if not gate.needs:
+        if is_alone and not gate.needs:
             yield Paragraph(f"Group {gate.name} needs no other job.")
     if len(gates) > 1:
         yield Paragraph(f"The {len(gates)} groups are alternatives: any of them is enough.", "bright_black")

@@ -37,8 +37,8 @@ from sluice.ops.text import span
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
 from sluice.planner.keyspaces.partitions.partition_keys import meant
-from sluice.planner.preview.preview import preview, preview_chunks
-from sluice.planner.preview.pushes import with_pushed
+from sluice.planner.preview.preview import preview
+from sluice.planner.preview.pushes import chunks_with_pushed, with_pushed
 from sluice.planner.preview.table_preview import preview_tables
 
 #: Maximum number of parents of one app or table that are named individually. Only parents outside the plan have names
@@ -66,7 +66,7 @@ def run(context: CommandContext, options: Options) -> int:
     now = datetime.fromisoformat(options.now) if options.now else None
     submission = meant(catalogue, submission)
     app = catalogue.app(submission.app)
-    if app.partitioning or catalogue.may_need_tables(app.name):
+    if app.partitioning or catalogue.may_need_others(app.name):
         document = _of_partitions(context, catalogue, submission, given, now)
     elif is_by_chunk(app, submission):
         document = _of_chunks(context, submission, given, now)
@@ -102,7 +102,8 @@ def _of_keys(
     if given:
         at = now or datetime.now(UTC)
         found = preview(context.catalogue, submission, given.look_up, at)
-        return as_document(with_pushed(context.catalogue, submission, found, given.look_up), {}, now=at)
+        past = GivenPast(at, given)
+        return as_document(with_pushed(context.catalogue, submission, found, given.look_up, past), {}, now=at)
     from sluice.ops.cli.plan_knowledge import known_preview  # noqa: PLC0415 - it takes longer than to plan on given facts
 
     found, paces_s, at = known_preview(context, submission, now)
@@ -117,9 +118,9 @@ def _of_chunks(
         return nothing_to_do(submission.app)
     if given:
         past = GivenPast(now or datetime.now(UTC), given)
-        found = chunk(context.catalogue, submission, selected.work_ids, selected.kwargs, past)
         handed_on = replace(submission, kwargs=selected.kwargs)
-        whole = preview_chunks(context.catalogue, handed_on, given.look_up, past.now, found)
+        found = chunk(context.catalogue, handed_on, selected.work_ids, past)
+        whole = chunks_with_pushed(context.catalogue, handed_on, found, given.look_up, past)
         return as_chunk_document(found, whole, {}, now=past.now)
     from sluice.ops.cli.plan_knowledge import known_chunks  # noqa: PLC0415 - it takes longer than to plan on given facts
 
@@ -136,7 +137,8 @@ def _of_partitions(
 ) -> PlanDocument:
     if given:
         at = now or datetime.now(UTC)
-        found = preview_tables(catalogue, submission, given.tables, given.look_up, at)
+        past = GivenPast(at, given)
+        found = preview_tables(catalogue, submission, given.tables, given.look_up, past)
         return as_partition_document(found, {}, now=at)
     from sluice.ops.cli.plan_knowledge import known_tables  # noqa: PLC0415 - it takes longer than to plan on given facts
 
