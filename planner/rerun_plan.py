@@ -7,10 +7,12 @@ from msgspec import Struct
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.app import App
+from sluice.jobs.model.dependency import Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RerunRequest
 from sluice.jobs.model.pool import pool_of, rate_of
 from sluice.planner.bubble_up.merge import in_order, put
+from sluice.planner.bubble_up.walk import with_added
 from sluice.planner.keyspaces.choose import keyspace_of
 
 
@@ -21,14 +23,17 @@ class RerunPlan(Struct, frozen=True):
     left_out: Mapping[JobName, str]
 
 
-def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> RerunPlan:
-    """Plan these jobs of a submission again. Their parents are named, but not requested."""
+def plan_again(
+    catalogue: Catalogue, number: int, names: Iterable[JobName], added: Mapping[JobName, tuple[Need, ...]]
+) -> RerunPlan:
+    """Plan these jobs of a submission again. Their parents are named, but not requested. The needs that do not come
+    from their definitions are ``added``; they keep these."""
     jobs: dict[JobName, PlannedJob] = {}
     again: list[JobName] = []
     left_out: dict[JobName, str] = {}
     for name in names:
         try:
-            planned = _planned(catalogue, number, name)
+            planned = _planned(catalogue, number, name, added.get(name, ()))
         except BadRequest as error:
             left_out[name] = error.what
         except Exception as error:
@@ -42,14 +47,16 @@ def plan_again(catalogue: Catalogue, number: int, names: Iterable[JobName]) -> R
     return RerunPlan(JobPlan(jobs=in_order(catalogue, jobs.values()), requests=(), reruns=(rerun,)), left_out)
 
 
-def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJob, ...]:
+def _planned(
+    catalogue: Catalogue, number: int, name: JobName, added: tuple[Need, ...]
+) -> tuple[PlannedJob, ...]:
     """Return the job and its parents. The job keeps its own kwargs and overrides, because the ledger has them."""
     app = catalogue.app(name.app)
     keyspace = keyspace_of(app, catalogue)
     if not keyspace.passes(app, name.key):
         raise BadRequest(f"{name} does not pass valid_if_or any more.", where=app.name)
     keeps = _keeps_its_needs(catalogue, app)
-    gates = () if keeps else keyspace.gates(app, name.key)
+    gates = () if keeps else with_added(keyspace.gates(app, name.key), added)
     job = PlannedJob(
         name=name,
         standing=EntryState.WANTED,
@@ -65,6 +72,5 @@ def _planned(catalogue: Catalogue, number: int, name: JobName) -> tuple[PlannedJ
 
 
 def _keeps_its_needs(catalogue: Catalogue, app: App) -> bool:
-    """Return whether the app's jobs keep the needs that they were planned with. Chunks, jobs that need chunks, and
-    compensations do."""
-    return app.chunking is not None or catalogue.names_work_ids(app.name) or catalogue.undoes(app.name)
+    """Return whether the app's jobs keep the needs that they were planned with. Chunks and compensations do."""
+    return app.chunking is not None or catalogue.undoes(app.name)

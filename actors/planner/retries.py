@@ -141,7 +141,8 @@ def _plan_again(
 ) -> list[ReadyJob]:
     """Run these jobs again, and return the jobs that may start. The submission's reason names the jobs that cannot run,
     and the jobs that the caller has ``left_out``."""
-    again = plan_again(catalogue, number, names)
+    added = {name: job.added for name, job in known_jobs.find(tx, names).items()}
+    again = plan_again(catalogue, number, names, added)
     plan = complete(again.plan)
     known = known_jobs.find(tx, [job.name for job in plan.jobs])
     reruns.hold(tx, [job.id for job in known.values()])

@@ -92,6 +92,19 @@ def test_a_failed_part_fails_the_last_job(parts: World) -> None:
     assert parts.submission(asked) is SubmissionState.FAILED
 
 
+def test_a_retry_keeps_the_needs_of_the_last_job_although_its_definition_has_changed(parts: World) -> None:
+    asked = parts.submit("join", push="wanted")
+    succeed(parts, "split", expanded(1, 2))
+    parts.finish("part/1_1", Ending.ERROR)
+    run_all(parts, "part/1_2")
+    join = PLAIN | {"bash_cmd": "echo changed", "depends_on": {"app_name": ["split"]}}
+    parts.define({"split": PLAIN, "part": PART, "join": join})
+    parts.retry(asked)
+    assert parts.state("join") is State.WAITING
+    run_all(parts, "part/1_1", "join")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
 def test_the_last_job_may_need_the_end_of_the_parts(parts: World) -> None:
     parts.submit("join", push="wanted")
     succeed(parts, "split", expanded(1, 2, when="finished"))
