@@ -27,10 +27,11 @@ SELECT job.app, job.state, added.follows, count(*),
        (array_agg(job.key ORDER BY job.key) FILTER (WHERE added.follows))[1:{NAMED_MAX}]
 FROM added JOIN job ON job.id = added.child GROUP BY 1, 2, 3 ORDER BY 1, 2
 """
-# A job that follows others was added by the job that has added these.
+# A job that follows others was added by the job that has added these. Chunks have added no job: a plan determines which
+# chunks a job needs.
 _ADDED_BY = """
 SELECT DISTINCT job.app, job.key, job.state FROM need JOIN job ON job.id = need.parent
-WHERE need.child = %(job)s AND need.added AND NOT EXISTS (
+WHERE need.child = %(job)s AND need.added AND job.work_ids IS NULL AND NOT EXISTS (
     SELECT 1 FROM need other JOIN need own ON own.parent = other.parent AND own.child = %(job)s AND own.added
     WHERE other.child = need.parent AND other.added)
 ORDER BY job.app, job.key LIMIT %(limit)s

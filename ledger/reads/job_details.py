@@ -341,9 +341,9 @@ SELECT id FROM down LIMIT %(limit)s
 """
 _JOBS = "SELECT id, app, key, state, changed_at AS since FROM job WHERE id = ANY(%(jobs)s) ORDER BY app, key"
 _NEEDS = """
-SELECT need.parent, need.child, need.condition, need.added, CASE WHEN EXISTS (
+SELECT need.parent, need.child, need.condition, need.added AND parent.work_ids IS NULL, CASE WHEN EXISTS (
     SELECT 1 FROM gate other WHERE other.child = gate.child AND other.gate <> gate.gate) THEN gate.name ELSE '' END
-FROM need JOIN gate USING (child, gate)
+FROM need JOIN gate USING (child, gate) JOIN job parent ON parent.id = need.parent
 WHERE need.child = ANY(%(jobs)s) AND need.parent = ANY(%(jobs)s) LIMIT %(limit)s
 """
 

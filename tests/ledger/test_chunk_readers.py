@@ -10,7 +10,9 @@ from sluice.actors.planner.chunk_plans import LOOK_AGAIN_S
 from sluice.broker.messages import Executed, Submit
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids
 from sluice.jobs.model.job import Ending
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
+from sluice.ledger.reads import job_details
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 from tests.world import World, taken_in
@@ -45,6 +47,18 @@ def test_a_job_waits_for_chunks_of_its_work_ids(world: World) -> None:
     assert world.states().keys() == {"score/1@1", "score/3@1", "report/oslo"}, (
         "it pushes no report without results"
     )
+
+
+def test_chunks_have_not_added_the_jobs_that_need_them(world: World) -> None:
+    world.define(_apps())
+    world.submit("report", "oslo")
+    name = JobName("report", "oslo")
+    shown = world.ledger.transact(lambda tx: job_details.dossier(tx, name))
+    kinship = world.ledger.transact(lambda tx: job_details.kinship(tx, name))
+    assert shown
+    assert kinship
+    assert shown.added_by == []
+    assert [each.added for each in kinship.needs] == [False, False]
 
 
 def test_chunks_of_several_jobs_are_cut_together(world: World) -> None:
