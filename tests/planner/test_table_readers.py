@@ -157,6 +157,17 @@ def test_a_plan_has_exactly_the_jobs_that_the_definitions_demand(
     assert {need.parent for job in (*keyed, *steps) for gate in job.gates for need in gate.needs} <= entered
 
 
+def test_a_job_needs_the_last_partition_of_a_cumulative_table() -> None:
+    apps = {"rates": _filled("day", "sales", {}), "price": _keyed("rates", {"cumulative": True})}
+    catalogue = catalogue_of(apps)
+    found = _planned(catalogue, Submission(app="price", key="20240402_g"))
+    step = JobName("rates", f"2024-04-02@{catalogue['rates'].version}")
+    assert step in {job.name for supply in found.layout.supplies for job in found.layout.jobs(supply)}
+    assert found.keyed
+    (job,) = found.keyed.jobs
+    assert [need.parent for gate in job.gates for need in gate.needs] == [step]
+
+
 def _span_of(catalogue: Catalogue, name: JobName) -> range:
     filling = catalogue[name.app].filling
     assert filling

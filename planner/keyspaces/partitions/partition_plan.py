@@ -196,7 +196,7 @@ class Layout:
     def _children_first(self) -> list[App]:
         """Return the apps that may take part, children before parents."""
         reached: dict[str, App] = {}
-        ahead = sorted(self._wanted)
+        ahead = sorted(self._wanted.keys() | self._or_later.keys())
         while ahead:
             table = ahead.pop()
             if table not in reached and (app := self._catalogue.fills(table)):
