@@ -91,17 +91,19 @@ ORDER BY job.id FOR SHARE
 CURRENT = KnownJob(0, "", "", State.SUCCEEDED)
 
 
+#: Begin of a job's last run, also after its history was removed.
+_BEGUN_AT = "coalesce(round.running_at, job.begun_at)"
 # The rows of a table of days name no job, so a day that is marked as stale is compared with each of its jobs.
 _OUTDATED = f"""
 SELECT DISTINCT job.app, job.key, job.claim
 FROM unnest(%(app)s::text[], %(key)s::text[], %(table)s::text[], %(version)s::text[], %(first)s::int[],
             %(last)s::int[], %(own)s::bool[]) AS reading (app, key, table_name, version, first, last, own)
     JOIN job ON job.app = reading.app AND job.key = reading.key AND job.state = '{State.SUCCEEDED}'
-    JOIN round ON round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)
+    LEFT JOIN round ON round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)
     JOIN partition ON partition.table_name = reading.table_name AND partition.version = reading.version
         AND partition.partition BETWEEN reading.first AND reading.last
-WHERE CASE WHEN reading.own THEN partition.stale_since > round.running_at
-           ELSE partition.stale_since IS NOT NULL OR coalesce(partition.done_at > round.running_at, true) END
+WHERE CASE WHEN reading.own THEN partition.stale_since > {_BEGUN_AT}
+           ELSE partition.stale_since IS NOT NULL OR coalesce(partition.done_at > {_BEGUN_AT}, true) END
 """
 
 

@@ -1,10 +1,10 @@
 """Pruning: remove the history of jobs that ended long ago. Their outcome stays.
 
 Removed are a job's transitions, its rounds with their output and result, its journals, the events and meters of its
-flights, and its notifications with their deliveries. What stays is its row (app, key, state, claim, terms), its needs
-and gates, the submissions that requested it, its partitions and its freshness. Plans, reruns and compensations depend
-on these alone, and are not changed by it. The claim, which may be in use elsewhere as the fencing number, continues to
-grow. ``pruned_at`` is the time up to which history was removed.
+flights, and its notifications with their deliveries. What stays is its row (app, key, state, claim, terms, begin of its
+last run), its needs and gates, the submissions that requested it, its partitions and its freshness. Plans, reruns and
+compensations depend on these alone, and are not changed by it. The claim, which may be in use elsewhere as the fencing
+number, continues to grow. ``pruned_at`` is the time up to which history was removed.
 
 Spared, however old:
 
@@ -109,7 +109,13 @@ WITH gone AS (
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped)
 """
-_MARK = f"UPDATE job SET pruned_at = {NOW} WHERE id = ANY(%(jobs)s)"
+# Jobs that read tables are compared with the partitions that were made after they began.
+_MARK = f"""
+UPDATE job SET pruned_at = {NOW}, begun_at = coalesce(
+    (SELECT running_at FROM round WHERE round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)),
+    begun_at)
+WHERE id = ANY(%(jobs)s)
+"""
 _COUNT = f"""
 SELECT {", ".join(f"(SELECT count(*) FROM {table} WHERE job = ANY(%(jobs)s))" for table in _TABLES.values())},
        (SELECT count(output_blob) + count(stderr_blob) + count(result_blob) FROM round WHERE job = ANY(%(jobs)s))
@@ -283,7 +289,7 @@ def _prunable(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
 
 def _remove(tx: Tx, jobs: list[int]) -> Removed:
     """Remove the history of these jobs. The caller has locked their rows."""
+    tx.write(_MARK, jobs=jobs)
     rounds, blobs = tx.rows(_REMOVE_ROUNDS, jobs=jobs)[0]
     gone = {field: tx.write(sql, jobs=jobs) for field, sql in _REMOVE.items()}
-    tx.write(_MARK, jobs=jobs)
     return Removed(jobs=len(jobs), rounds=rounds, blobs=blobs, **gone)

@@ -189,6 +189,7 @@ job = Table(
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     _moment("pruned_at", comment="history before this time was removed"),
+    _moment("begun_at", comment="begin of the last run of which the history was removed"),
     Column(
         "expansion",
         Text,

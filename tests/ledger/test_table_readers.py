@@ -8,6 +8,7 @@ from sluice.actors.planner.landed_partitions import stale_partitions
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from tests.ledger.ages import later, prune
 from tests.ledger.lineages import ask, days, needs, ready, stale, states, take, there, times_made, work_off
 from tests.world import World
 
@@ -126,6 +127,19 @@ def test_a_failed_step_ends_the_jobs_and_a_retry_of_the_submission_runs_both_aga
     work_off(world)
     assert world.submission(id_) is SubmissionState.SUCCEEDED
     assert times_made(world, "rates") == {"2024-04-01": 1, "2024-04-02": 1}
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_the_removal_of_history_changes_no_plan(world: World, is_changed: bool) -> None:
+    _made(world)
+    later(world)
+    prune(world)
+    assert rounds(world, "price") == {}
+    if is_changed:
+        ask(world, "rates", "2024-04-02", rerun="job")
+        work_off(world)
+    world.submit("price", None, start="2024-04-02", end="2024-04-02")
+    assert ready(world) == (_keys("price", "20240402_g", "20240402_o") if is_changed else set())
 
 
 def test_a_retry_finds_partitions_that_another_submission_has_made(world: World) -> None:

@@ -108,6 +108,7 @@ CREATE TABLE job (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     changed_at TIMESTAMP WITH TIME ZONE NOT NULL,
     pruned_at TIMESTAMP WITH TIME ZONE,
+    begun_at TIMESTAMP WITH TIME ZONE,
     expansion TEXT,
     PRIMARY KEY (id),
     CONSTRAINT job_name UNIQUE (app, key),
@@ -189,6 +190,7 @@ COMMENT ON COLUMN job.abort_reason IS 'reason for undoing a flight in which noth
 COMMENT ON COLUMN job.undoes IS 'compensation: job whose effect this job undoes';
 COMMENT ON COLUMN job.undoes_claim IS 'compensation: claim under which that job succeeded';
 COMMENT ON COLUMN job.pruned_at IS 'history before this time was removed';
+COMMENT ON COLUMN job.begun_at IS 'begin of the last run of which the history was removed';
 
 CREATE TABLE submission_job (
     submission BIGINT NOT NULL,
