@@ -7,6 +7,7 @@ yet, because a job of it ran again at once, is handled in the same way.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 from sluice.actors.planner.landed_partitions import end_awaited
@@ -46,10 +47,11 @@ def record_days(tx: Tx, catalogue: Catalogue, ended: Sequence[int]) -> list[Mess
             _mark_stale(tx, catalogue, table, day)
         if changed:
             stale = _stale_days(tx, catalogue, changed, days)
-            daily_tables.record(tx, table.name, table.version, changed, [span.first for span in stale])
+            daily_tables.record(tx, table.name, table.version, changed, stale)
             if stale:
                 look = partitions.LedgerTables(tx).existing
-                _mark_readers(tx, catalogue, table, touched(catalogue, {table.name: stale}, look))
+                spans = [Span(each, each) for each in stale]
+                _mark_readers(tx, catalogue, table, touched(catalogue, {table.name: spans}, look))
             messages += end_awaited(tx, table, [each.day for each in changed])
     return messages
 
@@ -103,11 +105,14 @@ def _stale_days(
     catalogue: Catalogue,
     changed: Sequence[CompleteDay],
     jobs: Mapping[int, Sequence[JobName]],
-) -> list[Span]:
-    """Return the days with a job that began before a partition that it reads changed."""
+) -> dict[int, datetime]:
+    """Return the days with a job that began before a partition that it reads changed, each with the time of the
+    change. Other jobs of such a day may have read the new contents."""
     days = {name: each.day for each in changed for name in jobs[each.day]}
-    found = {days[name] for name in outdated_jobs(tx, catalogue, [*days])}
-    return [Span(day, day) for day in sorted(found)]
+    found: dict[int, datetime] = {}
+    for name, job in sorted(outdated_jobs(tx, catalogue, [*days]).items()):
+        found[days[name]] = min(job.since, found.get(days[name], job.since))
+    return found
 
 
 def _has_outdated_reader(tx: Tx, catalogue: Catalogue, table: TableOf, day: CompleteDay) -> bool:

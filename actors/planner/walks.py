@@ -17,7 +17,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.keyspaces import daily_tables
-from sluice.ledger.keyspaces.daily_tables import JobReading
+from sluice.ledger.keyspaces.daily_tables import JobReading, OutdatedJob
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.chunks.chunk_inputs import ChunkInputWalk
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked
@@ -87,13 +87,12 @@ def with_outdated(
         if job.state is State.SUCCEEDED and name.app in catalogue and catalogue[name.app].reads_tables
     ]
     outdated = outdated_jobs(tx, catalogue, succeeded)
-    marked = {name: replace(known[name], is_outdated=True, claim=claim) for name, claim in outdated.items()}
+    marked = {name: replace(known[name], is_outdated=True, claim=job.claim) for name, job in outdated.items()}
     return {**known, **marked}
 
 
-def outdated_jobs(tx: Tx, catalogue: Catalogue, names: list[JobName]) -> dict[JobName, int]:
-    """Return the jobs among these that have succeeded and must run again because of a partition that they read, each
-    with the claim of its success."""
+def outdated_jobs(tx: Tx, catalogue: Catalogue, names: list[JobName]) -> dict[JobName, OutdatedJob]:
+    """Return the jobs among these that have succeeded and must run again because of a partition that they read."""
     return daily_tables.outdated(tx, (each for name in names for each in _readings(catalogue, name)))
 
 

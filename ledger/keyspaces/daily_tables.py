@@ -31,11 +31,15 @@ _SUCCEEDED = f"""
 SELECT app, key FROM job
 WHERE id = ANY(%(jobs)s) AND app = ANY(%(apps)s::text[]) AND state = '{State.SUCCEEDED}' ORDER BY id
 """
+#: Begin of a job's last run, also after its history was removed.
+_BEGUN_AT = "coalesce(round.running_at, job.begun_at)"
+_LAST_RUN = "round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)"
 _DAYS = f"""
-SELECT given.day, max(job.changed_at),
+SELECT given.day, max(job.changed_at), min({_BEGUN_AT}),
        hashtextextended(string_agg(job.id::text || ' ' || job.claim::text, ',' ORDER BY job.id), 0)
 FROM unnest(%(app)s::text[], %(key)s::text[], %(day)s::int[]) AS given (app, key, day)
 LEFT JOIN job ON job.app = given.app AND job.key = given.key AND job.state = '{State.SUCCEEDED}'
+LEFT JOIN round ON {_LAST_RUN}
 GROUP BY given.day HAVING count(*) = count(job.id) ORDER BY given.day
 """
 _RECORDED = f"""
@@ -43,11 +47,12 @@ SELECT partition.partition, partition.contents FROM partition
 WHERE {OF_TABLE} AND partition.partition = ANY(%(days)s::int[]) AND partition.done_at IS NOT NULL
 """
 _RECORD = f"""
-INSERT INTO partition (table_name, version, partition, done_at, contents, stale_since)
-SELECT %(table)s, %(version)s, day, {NOW}, contents, CASE WHEN day = ANY(%(stale)s::int[]) THEN {NOW} END
-FROM unnest(%(day)s::int[], %(contents)s::bigint[]) AS given (day, contents) ORDER BY day
+INSERT INTO partition (table_name, version, partition, done_at, begun_at, contents, stale_since)
+SELECT %(table)s, %(version)s, day, done_at, begun_at, contents, stale_since
+FROM unnest(%(day)s::int[], %(done_at)s::timestamptz[], %(begun_at)s::timestamptz[], %(contents)s::bigint[],
+            %(stale_since)s::timestamptz[]) AS given (day, done_at, begun_at, contents, stale_since) ORDER BY day
 ON CONFLICT (table_name, version, partition)
-DO UPDATE SET done_at = excluded.done_at, contents = excluded.contents,
+DO UPDATE SET done_at = excluded.done_at, begun_at = excluded.begun_at, contents = excluded.contents,
     stale_since = CASE WHEN excluded.stale_since IS NOT NULL
                        THEN coalesce(partition.stale_since, excluded.stale_since) END
 """
@@ -62,7 +67,7 @@ ELSE round.running_at END
 #: SQL that is true for a partition that was made from inputs as they were at a time, or later. A job that has not begun
 #: will read them. External work and a saga continue after their worker is lost.
 _IS_CURRENT = f"""
-CASE WHEN job.id IS NULL THEN partition.done_at >= %(since)s
+CASE WHEN job.id IS NULL THEN coalesce(partition.begun_at, partition.done_at) >= %(since)s
      WHEN job.state IN ({sql_list(*sorted(LIVE - {State.RUNNING, State.EXECUTED, State.SUSPENDED}))})
           AND partition.done_at IS NULL AND job.handle IS NULL AND NOT job.saga_open THEN true
      ELSE coalesce({_BEGUN} >= %(since)s, false) END
@@ -73,7 +78,7 @@ SELECT min(partition), max(partition), is_current FROM (
     FROM (
         SELECT partition.partition, {_IS_CURRENT} AS is_current
         FROM partition LEFT JOIN job ON job.id = partition.job
-            LEFT JOIN round ON round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)
+            LEFT JOIN round ON {_LAST_RUN}
         WHERE {OF_TABLE} AND partition.partition BETWEEN %(first)s AND %(last)s
           AND (partition.done_at IS NOT NULL OR job.state IN ({sql_list(*sorted(LIVE))}))
     ) told
@@ -91,19 +96,18 @@ ORDER BY job.id FOR SHARE
 CURRENT = KnownJob(0, "", "", State.SUCCEEDED)
 
 
-#: Begin of a job's last run, also after its history was removed.
-_BEGUN_AT = "coalesce(round.running_at, job.begun_at)"
 # The rows of a table of days name no job, so a day that is marked as stale is compared with each of its jobs.
 _OUTDATED = f"""
-SELECT DISTINCT job.app, job.key, job.claim
+SELECT job.app, job.key, job.claim, min(coalesce(partition.stale_since, partition.done_at, {NOW}))
 FROM unnest(%(app)s::text[], %(key)s::text[], %(table)s::text[], %(version)s::text[], %(first)s::int[],
             %(last)s::int[], %(own)s::bool[]) AS reading (app, key, table_name, version, first, last, own)
     JOIN job ON job.app = reading.app AND job.key = reading.key AND job.state = '{State.SUCCEEDED}'
-    LEFT JOIN round ON round.job = job.id AND round.claim = coalesce(job.saga_first_claim, job.claim)
+    LEFT JOIN round ON {_LAST_RUN}
     JOIN partition ON partition.table_name = reading.table_name AND partition.version = reading.version
         AND partition.partition BETWEEN reading.first AND reading.last
 WHERE CASE WHEN reading.own THEN partition.stale_since > {_BEGUN_AT}
            ELSE partition.stale_since IS NOT NULL OR coalesce(partition.done_at > {_BEGUN_AT}, true) END
+GROUP BY job.id
 """
 
 
@@ -118,21 +122,31 @@ class JobReading(NamedTuple):
 
 
 class CompleteDay(NamedTuple):
-    """A day of which all jobs have succeeded. ``since`` is the time of the last success."""
+    """A day of which all jobs have succeeded. ``since`` is the time of the last success, ``begun_at`` the first begin
+    of a job."""
 
     day: int
     since: datetime
+    begun_at: datetime
     contents: int
 
 
-def outdated(tx: Tx, readings: Iterable[JobReading]) -> dict[JobName, int]:
-    """Return the jobs among these that have succeeded, and of which a partition has changed since they began. Each
-    comes with the claim of its success. A job's own day has changed if it was marked as stale."""
+class OutdatedJob(NamedTuple):
+    """A succeeded job that began before a partition that it reads changed: the claim of its success, and the time of
+    the first such change."""
+
+    claim: int
+    since: datetime
+
+
+def outdated(tx: Tx, readings: Iterable[JobReading]) -> dict[JobName, OutdatedJob]:
+    """Return the jobs among these that have succeeded, and of which a partition has changed since they began. A job's
+    own day has changed if it was marked as stale."""
     rows = [(*each.job, each.table, each.version, *each.span, each.own) for each in readings]
     if not rows:
         return {}
     columns = arrays(rows, "app", "key", "table", "version", "first", "last", "own")
-    return {JobName(app, key): claim for app, key, claim in tx.rows(_OUTDATED, **columns)}
+    return {JobName(app, key): OutdatedJob(*found) for app, key, *found in tx.rows(_OUTDATED, **columns)}
 
 
 def succeeded(tx: Tx, jobs: Collection[int], apps: Iterable[str]) -> list[JobName]:
@@ -152,12 +166,13 @@ def changed(tx: Tx, table: str, version: str, days: Mapping[int, Sequence[JobNam
 
 
 def record(
-    tx: Tx, table: str, version: str, days: Sequence[CompleteDay], stale: Collection[int] = ()
+    tx: Tx, table: str, version: str, days: Sequence[CompleteDay], stale: Mapping[int, datetime]
 ) -> None:
-    """Record that these days exist with these contents. The ``stale`` days were made from inputs that have changed
-    since."""
-    columns = arrays([(each.day, each.contents) for each in days], "day", "contents")
-    tx.write(_RECORD, table=table, version=version, stale=[*stale], **columns)
+    """Record that these days exist with these contents since the last success. The ``stale`` days were made from inputs
+    that have changed at these times."""
+    rows = [(each.day, each.since, each.begun_at, each.contents, stale.get(each.day)) for each in days]
+    columns = arrays(rows, "day", "done_at", "begun_at", "contents", "stale_since")
+    tx.write(_RECORD, table=table, version=version, **columns)
 
 
 def hold_makers(tx: Tx, table: str, version: str, within: Span) -> None:

@@ -83,7 +83,7 @@ ON CONFLICT (table_name, version, partition)
 DO UPDATE SET done_at = excluded.done_at, stale_since = NULL WHERE partition.done_at IS NULL
 """
 _LAND_AGAIN = f"""
-UPDATE partition SET done_at = {NOW}, stale_since = NULL
+UPDATE partition SET done_at = {NOW}, begun_at = NULL, stale_since = NULL
 WHERE {OF_TABLE} AND partition = ANY(%(partitions)s) AND done_at IS NOT NULL RETURNING partition
 """
 _MARK_STALE = f"""

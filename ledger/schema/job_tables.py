@@ -506,6 +506,11 @@ partition = Table(
         BigInteger,
         comment="hash of the jobs with keys, and of their claims, that made it; null if it was made in another way",
     ),
+    Column(
+        "begun_at",
+        DateTime(timezone=True),
+        comment="begin of the first of these jobs; null if it was made in another way, or landed again since",
+    ),
     CheckConstraint("job IS NOT NULL OR done_at IS NOT NULL", name="partition_made"),
     Index("partition_job", "job", postgresql_where=text("job IS NOT NULL")),
 )

@@ -8,7 +8,15 @@ from sluice.ledger.schema.job_tables import job
 WRITTEN_BY_VERBS = {
     *("id", "key", "state", "created_at", "changed_at", "dispatched_at", "dispatch_attempts", "worker"),
     *("round", "claim", "fails", "timeouts", "losses", "consecutive_fails", "attempt_timeout_at"),
-    *("effective_deadline", "paused", "waiting_for_slot", "archived_at", "pruned_at", "begun_at", "unbounded"),
+    *(
+        "effective_deadline",
+        "paused",
+        "waiting_for_slot",
+        "archived_at",
+        "pruned_at",
+        "begun_at",
+        "unbounded",
+    ),
     *("handle", "next_poll_at", "poll_interval_s", "failed_polls", "external_status"),
     *("notify", "notify_on", "alerts", "late_at", "late"),
     *("event", "flight", "saga_open", "saga_first_claim", "abort_reason", "undoes", "undoes_claim"),

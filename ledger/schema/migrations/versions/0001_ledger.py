@@ -407,6 +407,7 @@ CREATE TABLE partition (
     done_at TIMESTAMP WITH TIME ZONE,
     stale_since TIMESTAMP WITH TIME ZONE,
     contents BIGINT,
+    begun_at TIMESTAMP WITH TIME ZONE,
     PRIMARY KEY (table_name, version, partition),
     CONSTRAINT partition_made CHECK (job IS NOT NULL OR done_at IS NOT NULL)
 );
@@ -418,6 +419,7 @@ COMMENT ON COLUMN partition.job IS 'job that makes or made it; null if it landed
 COMMENT ON COLUMN partition.done_at IS 'time at which it was made; null if it is missing';
 COMMENT ON COLUMN partition.stale_since IS 'time at which a partition that it was made from, or is being made from, landed again; else null';
 COMMENT ON COLUMN partition.contents IS 'hash of the jobs with keys, and of their claims, that made it; null if it was made in another way';
+COMMENT ON COLUMN partition.begun_at IS 'begin of the first of these jobs; null if it was made in another way, or landed again since';
 
 CREATE TABLE plan_attempt (
     submission BIGINT NOT NULL,
