@@ -16,7 +16,7 @@ import msgspec
 from sluice.jobs.catalogue import Catalogue, load, parse_policy
 from sluice.jobs.errors import DefinitionError, SluiceError
 from sluice.jobs.keys.calendar import Span
-from sluice.jobs.keys.partitions import Partitioning, inputs_of, without_version
+from sluice.jobs.keys.partitions import Partitioning, inputs_of, without_dimension, without_version
 from sluice.jobs.keys.work_ids import ids_of
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Assignment, Echo, idempotency_token
@@ -79,7 +79,9 @@ def _readings(app: App, daily: Partitioning, job: ClaimedJob) -> dict[str, Any]:
     day = day_of(app, job.key)
     return {
         "inputs": inputs_of(daily, Span(day, day)),
-        "input_versions": {each.table: each.version for each in daily.dependencies if each.version},
+        "input_versions": {
+            without_dimension(each.table): each.version for each in daily.dependencies if each.version
+        },
     }
 
 

@@ -170,7 +170,7 @@ class Partitioning(Struct, frozen=True, kw_only=True):
 
 
 def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str | None, str | None]]:
-    """Return the first and last partition, as texts, that this output needs of each table.
+    """Return the first and last partition, as texts, that this output needs of each whole table.
 
     The first is None if all of the past is read. The last is None if any partition from the first on is enough. A
     table that is read in two ways has one entry, which covers both.
@@ -181,15 +181,15 @@ def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str |
         reach = dependency.needed_for(output, partitioning.calendar)
         if reach is None:
             continue
-        write = dependency.calendar.write
+        table, write = without_dimension(dependency.table), dependency.calendar.write
         if dependency.cumulative:
-            found.setdefault(dependency.table, (write(reach.last), None))
+            found.setdefault(table, (write(reach.last), None))
             continue
-        known = reaches.get(dependency.table, reach)
+        known = reaches.get(table, reach)
         firsts = [each.first for each in (known, reach) if each.first is not None]
         whole = Reach(min(firsts) if len(firsts) == 2 else None, max(known.last, reach.last))
-        reaches[dependency.table] = whole
-        found[dependency.table] = (None if whole.first is None else write(whole.first), write(whole.last))
+        reaches[table] = whole
+        found[table] = (None if whole.first is None else write(whole.first), write(whole.last))
     return found
 
 
@@ -213,6 +213,12 @@ def without_dimension(table: str) -> str:
 def slice_of(table: str) -> str:
     """Return the part of a slice's name after that of its table, like ``[store=graz]``. Empty for any other table."""
     return table[len(without_dimension(table)) :]
+
+
+def value_of(table: str) -> tuple[str, str] | None:
+    """Return the name and the value of the second dimension that a slice's name has. None for any other table."""
+    name, _, value = slice_of(table)[1:-1].partition("=")
+    return (name, value) if name else None
 
 
 def span_text(calendar: Calendar, span: Span) -> str:

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from sluice.actors.executor.assignments import assign
 from sluice.actors.planner.landed_partitions import stale_partitions
 from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from tests.ledger.ages import later, prune
 from tests.ledger.lineages import ask, days, needs, ready, stale, states, take, there, times_made, work_off
-from tests.world import World
+from tests.world import LEASE_S, World
 
 _STALE_DAYS = """
 SELECT partition FROM partition WHERE table_name = %(table)s AND version = 'day' AND stale_since IS NOT NULL ORDER BY 1
@@ -295,6 +296,12 @@ def test_a_job_reads_all_slices_of_a_table_with_a_second_dimension(world: World)
     world.define({"rates": rates, "price": {**_KEYED, "table_dependencies": [{"table": "rates"}]}})
     id_ = world.submit("price", "20240402_g")
     assert needs(world)["price/20240402_g"] == {"rates/n/2024-04-02", "rates/s/2024-04-02"}
+    work_off(world, only="rates")
+    assignment = assign(world.catalogue["price"], world.take("price/20240402_g"))
+    assert assignment.inputs == {"rates": ("2024-04-02", "2024-04-02")}
+    assert assignment.input_versions == {"rates": world.catalogue["rates"].version}
+    world.tick(after_s=LEASE_S + 1)
+    world.worker = world.hire()
     work_off(world)
     assert world.submission(id_) is SubmissionState.SUCCEEDED
     world.tick(after_s=1)

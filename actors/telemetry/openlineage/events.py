@@ -1,9 +1,9 @@
 """Lineage events as defined by OpenLineage 2-0-2. Names of fields follow its spelling."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -11,7 +11,15 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadKey
 from sluice.jobs.keys.calendar import Calendar, Span
-from sluice.jobs.keys.partitions import read_span, without_dimension, without_slice, without_version
+from sluice.jobs.keys.partitions import (
+    TableDependency,
+    read_span,
+    value_of,
+    with_slice,
+    without_dimension,
+    without_slice,
+    without_version,
+)
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import Assignment
 from sluice.jobs.model.names import Claim
@@ -32,6 +40,8 @@ FACETS = {
 PARTITIONS_MAX = 1000
 
 Facets = Mapping[str, Any]
+#: Name and value of the second dimension of a slice.
+_Slice: TypeAlias = tuple[str, str] | None
 
 
 class RunNamed(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -90,14 +100,14 @@ class LineageNames(Struct, frozen=True):
     def inputs(self, assignment: Assignment) -> Iterator[Dataset]:
         """Yield the tables that a job reads. If it reads the whole past of a table, or any partition that is late
         enough, no partitions are listed."""
-        filling = assignment.app.filling
-        calendars = {each.table: each.calendar for each in (filling.dependencies if filling else ())}
+        read = _read(assignment)
         for table, (first, last) in assignment.inputs.items():
             facets = _version(assignment.input_versions.get(table))
             subset: dict[str, Any] = {}
             if first is not None and last is not None:
-                calendar = calendars[table]
-                subset = _subset("input", calendar, Span(calendar.read(first), calendar.read(last)))
+                calendar, slices = read[table][0].calendar, [value_of(each.table) for each in read[table]]
+                span = Span(calendar.read(first), calendar.read(last))
+                subset = _subset("input", calendar, span, [*dict.fromkeys(slices)])
             yield Dataset(namespace=self.tables, name=table, facets=facets, input_facets=subset)
 
     def outputs(self, app: App | None, table: str, key: str) -> list[Dataset]:
@@ -106,13 +116,15 @@ class LineageNames(Struct, frozen=True):
         if app and app.table_of_days == table:
             return [Dataset(namespace=self.tables, name=table, output_facets=_day(app, key))]
         text, version = without_version(key)
-        _, text = without_slice(text)
+        value, text = without_slice(text)
         table = without_dimension(table)
         subset: dict[str, Any] = {}
         if app and app.partitioning and app.partitioning.table == table:
+            by = app.partitioning.by
             try:
                 calendar = app.partitioning.calendar
-                subset = _subset("output", calendar, read_span(calendar, text))
+                slices = [(by.name, value) if by and value else None]
+                subset = _subset("output", calendar, read_span(calendar, text), slices)
             except ValueError:
                 subset = {}  # The partitions of the table are numbered in another way by now.
         facets = _version(version)
@@ -121,6 +133,15 @@ class LineageNames(Struct, frozen=True):
 
 def now() -> datetime:
     return datetime.now(UTC)
+
+
+def _read(assignment: Assignment) -> dict[str, list[TableDependency]]:
+    """Return what a job reads of each table, by slice."""
+    found: dict[str, list[TableDependency]] = {}
+    if filling := assignment.app.filling:
+        for part in filling.of_slice(next(iter(assignment.by.values()), None)).dependencies:
+            found.setdefault(without_dimension(part.table), []).append(part)
+    return found
 
 
 def _version(version: str | None) -> dict[str, Any]:
@@ -132,14 +153,22 @@ def _day(app: App, key: str) -> dict[str, Any]:
         day = day_of(app, key)
     except BadKey:
         return {}  # The app has another template by now.
-    return _subset("output", DAYS, Span(day, day))
+    return _subset("output", DAYS, Span(day, day), [None])
 
 
-def _subset(which: str, calendar: Calendar, span: Span) -> dict[str, Any]:
-    if len(span) > PARTITIONS_MAX:
+def _subset(which: str, calendar: Calendar, span: Span, slices: Sequence[_Slice]) -> dict[str, Any]:
+    """Return the facet that lists the partitions of these slices. A slice is None in a table without a second
+    dimension."""
+    if len(span) * len(slices) > PARTITIONS_MAX:
         return {}
-    texts = [calendar.write(each) for each in range(span.first, span.last + 1)]
-    partitions = [{"dimensions": {calendar.unit: text}, "identifier": text} for text in texts]
+    partitions = [
+        {
+            "dimensions": {calendar.unit: text, **(dict([of]) if of else {})},
+            "identifier": with_slice(text, of[1] if of else None),
+        }
+        for of in slices
+        for text in map(calendar.write, range(span.first, span.last + 1))
+    ]
     condition = {"type": "partition", "partitions": partitions}
     return {"subset": _facet(f"{which}Subset", **{f"{which}Condition": condition})}
 
