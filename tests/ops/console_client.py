@@ -27,9 +27,10 @@ HERE = {
 }
 
 
-def console_of(world: World, gate: AccessControl) -> Answering:
-    """Return a console on the ledger of this world. Its client has the definitions of the world, and it has none."""
-    desk = OperatorContext(Settings(ledger_url=world.url))
+def console_of(world: World, gate: AccessControl, *sources: str) -> Answering:
+    """Return a console on the ledger of this world. Its client has the definitions of the world, and it has those of
+    the sources."""
+    desk = OperatorContext(Settings(ledger_url=world.url, apps=sources))
     installation = Installation(desk)
     client = Client(world.ledger, world.queue.extend, lambda: world.catalogue)
     installation.ledger, installation.client = world.ledger, client

@@ -1,10 +1,15 @@
 """Slices of tables with a second dimension, in an operator's commands and in the console."""
 
+import json
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from sluice.ops.cli.main import main
+from sluice.ops.console.access import AccessControl
+from sluice.ops.console.http_message import Request
+from tests.ops.console_client import HERE, TOKEN, console_of, told
 from tests.ops.site import Site
 
 BY = {"store": ["graz", "oslo"]}
@@ -154,3 +159,71 @@ def test_apps_show_names_the_slices(sliced: Site) -> None:
     ]
     assert "store: graz, oslo" in sliced.types("apps", "show", "sales")
     assert "sales, every store" in sliced.types("apps", "show", "total")
+
+
+def _asks(site: Site, path: str, document: Any = None, **query: str) -> Any:
+    """Return the answer of the console. Without a document, it is a GET."""
+    body = b"" if document is None else json.dumps(document).encode()
+    method = "GET" if document is None else "POST"
+    request = Request(method=method, path=path, query=urlencode(query), headers=HERE, body=body)
+    console = console_of(site.world, AccessControl(TOKEN), str(site.folder / "apps.json"))
+    return told(console.answer(request))
+
+
+class TestConsole:
+    """Calls of the console. Names of slices have brackets and ``=``, which addresses write as ``%5B`` and so on."""
+
+    SLICE = "events[store=oslo]"
+
+    def test_a_slice_lands_by_its_name_in_the_address(self, sliced: Site) -> None:
+        for name, landed in ((quote(self.SLICE, safe=""), 1), (self.SLICE, 0)):
+            answer = _asks(sliced, f"/api/partitions/{name}/land", {"partitions": ["2024-04-01"]})
+            assert (answer["table"], answer["landed"]) == (self.SLICE, landed)
+        assert [(each["table"], each["there"]) for each in sliced.says("partitions", "ls", "events")] == [
+            *(("events[store=graz]", 0), (self.SLICE, 1)),
+        ]
+        refused = _asks(sliced, "/api/partitions/events/land", {"partitions": ["2024-04-01"]})
+        assert refused["status"] == 422
+        assert "no slice of it is named" in refused["detail"]
+
+    def test_stale_partitions_of_chosen_slices_are_restated(self, sliced: Site) -> None:
+        _made(sliced)
+        _land(sliced, "oslo", "--again")
+        for by, count in (({"store": "graz"}, 0), ({"store": ["oslo"]}, 1)):
+            answer = _asks(sliced, "/api/partitions/restate", {"table": "sales", "by": by})
+            assert len(answer["submissions"]) == count
+        (entry,) = _asks(sliced, "/api/audit")["audit"]
+        assert entry["target"] == {"table": "sales", "partitions": [], "by": {"store": ["oslo"]}}
+        for wrong in ({"by": {"store": "oslo"}}, {"table": "sales", "by": {"shop": "oslo"}}):
+            assert _asks(sliced, "/api/partitions/restate", wrong)["status"] in (404, 422)
+
+    def test_the_grid_and_its_cells_are_about_slices(self, sliced: Site) -> None:
+        _made(sliced)
+        window = {"from": "2024-04-01", "to": "2024-04-02"}
+        rows = {each["table"]: each for each in _asks(sliced, "/api/partitions/grid", **window)["rows"]}
+        assert [*rows] == [
+            *("events[store=graz]", self.SLICE, "sales[store=graz]", "sales[store=oslo]", "total"),
+        ]
+        assert (rows["sales[store=oslo]"]["app"], rows["sales[store=oslo]"]["cells"]) == ("sales", "##")
+        assert [each["table"] for each in _asks(sliced, "/api/partitions")["tables"]] == [*rows]
+        cell = _asks(sliced, "/api/partitions/cell", table="sales[store=oslo]", partition="2024-04-01")
+        assert (cell["app"], cell["by"], cell["there"]) == ("sales", {"store": "oslo"}, True)
+        whole = _asks(sliced, "/api/partitions/cell", table="total", partition="2024-04-01")
+        assert whole["by"] == {}
+
+    def test_the_key_of_a_slice_is_one_part_of_an_address(self, sliced: Site) -> None:
+        _made(sliced)
+        cell = _asks(sliced, "/api/partitions/cell", table="sales[store=oslo]", partition="2024-04-01")
+        page = _asks(sliced, f"/api/jobs/sales/{quote(cell['key'], safe='')}")
+        assert (page["key"], page["state"]) == (cell["key"], "succeeded")
+        assert page["key"].startswith("oslo/2024-04-01@")
+
+    def test_the_page_of_a_job_names_the_slice_that_it_waits_for(self, sliced: Site) -> None:
+        sliced.world.submit("sales", None, start="2024-04-01", end="2024-04-01", by={"store": "oslo"})
+        (job,) = (each for each in _asks(sliced, "/api/jobs", app="sales")["jobs"])
+        page = _asks(sliced, f"/api/jobs/sales/{quote(job['key'], safe='')}")
+        assert [[*each[:2]] for each in page["parents"]] == [[self.SLICE, "2024-04-01"]]
+        waiting = _asks(sliced, f"/api/jobs/{quote(self.SLICE, safe='')}/2024-04-01")
+        assert (waiting["app"], waiting["state"]) == (self.SLICE, "expected")
+        why = _asks(sliced, f"/api/jobs/sales/{quote(job['key'], safe='')}/why")
+        assert f"{self.SLICE}/2024-04-01" in str(why)

@@ -11,6 +11,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.calendar import Unit
+from sluice.jobs.keys.partitions import value_of
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
@@ -86,11 +87,12 @@ class LandedTable(Struct, frozen=True, kw_only=True):
 
 class StaleSelection(Struct, frozen=True, forbid_unknown_fields=True):
     """Stale partitions to make again: those that are made from this table or by its app, or from these ``partitions``
-    of it, or all of them.
+    of it, or all of them. ``by`` selects slices of the table, like ``{"store": ["oslo"]}``. Default: all slices.
     """
 
     table: str | None = None
     partitions: tuple[str, ...] = ()
+    by: Mapping[str, str | tuple[str, ...]] | None = None
 
 
 class Restated(Struct, frozen=True):
@@ -102,10 +104,12 @@ class Restated(Struct, frozen=True):
 class Maker(Struct, frozen=True, kw_only=True):
     """Job that makes a partition. ``there``: the partition exists, ``since`` that time; otherwise the job has been in
     its state ``since`` that time. Without a job, the partition came from elsewhere or was never requested. ``stale``:
-    a partition that it was made from has landed again since, or is stale itself.
+    a partition that it was made from has landed again since, or is stale itself. ``by`` selects the slice with this
+    partition. It is empty for a table without a second dimension.
     """
 
     table: str
+    by: Mapping[str, str]
     partition: str
     there: bool
     stale: bool
@@ -144,6 +148,7 @@ def cell(console: ConsoleContext, asked: CallArguments[GridCell, NoParameters]) 
         found = partition_grid.owner(tx, TableVersion(table.name, table.version), partition)
         return Maker(
             table=table.name,
+            by=dict([by]) if (by := value_of(table.name)) else {},
             partition=table.calendar.write(partition),
             there=found is not None and found.done_at is not None,
             stale=found is not None and found.done_at is not None and found.stale_since is not None,
@@ -165,12 +170,14 @@ def land(console: ConsoleContext, asked: CallArguments[NoParameters, LandedParti
 
 
 def restate(console: ConsoleContext, asked: CallArguments[NoParameters, StaleSelection]) -> Restated:
-    table, partitions = asked.body.table, asked.body.partitions
+    table, partitions, by = asked.body.table, asked.body.partitions, asked.body.by
     if partitions and table is None:
         raise BadRequest("Partitions need a table.", advice="Name the table that they belong to.")
     about: dict[str, JSON] = {"table": table, "partitions": list(partitions[:TOLD_MAX])}
+    if by is not None:
+        about["by"] = {name: [value] if isinstance(value, str) else [*value] for name, value in by.items()}
     client = console.doing(asked.who, "restate", about, audit_results.restated)
-    return Restated(client.restate(table, partitions))
+    return Restated(client.restate(table, partitions, by=by))
 
 
 def _catalogue(console: ConsoleContext, tx: Tx, branch: str | None) -> Catalogue:

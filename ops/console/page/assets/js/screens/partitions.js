@@ -182,7 +182,7 @@ function about(cell, tables) {
                     !cell.there &&
                     h(
                         "a.button",
-                        { href: asked("/submit", { app: who, start: cell.partition, end: cell.partition }) },
+                        { href: submitting(who, cell) },
                         "Submit…",
                     ),
                 mayAct() &&
@@ -207,6 +207,11 @@ function about(cell, tables) {
             ),
         ),
     );
+}
+
+/** Address of the form for this partition, of its slice only. */
+function submitting(app, { partition, by }) {
+    return asked("/submit", { app, start: partition, end: partition, by: Object.values(by) });
 }
 
 function list(tables) {

@@ -99,7 +99,7 @@ function byPartition({ partitions }, query) {
                 field({
                     label: `only these values of ${name}`,
                     hint: `with commas between them, for example ${values[0]}. Default: all`,
-                    input: line("by"),
+                    input: line("by", { value: query.getAll("by").join(", ") }),
                 }),
             ),
             field({
