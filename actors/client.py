@@ -277,8 +277,13 @@ class Client:
         a partition of it.
         """
         catalogue = self._known_apps()
-        (table,) = (table,) if by is None else slices_by(catalogue, table, by)
-        landing = land(self._ledger, catalogue, table, partitions, again=again)
+        tables = (table,) if by is None else slices_by(catalogue, table, by)
+        if len(tables) > 1:
+            raise BadRequest(
+                f"It names {len(tables)} slices of {table}.",
+                advice="Land the partitions of each slice by itself.",
+            )
+        landing = land(self._ledger, catalogue, tables[0], partitions, again=again)
         self._hint(*landing.messages)
         return Landing(new=landing.new, again=landing.again, stale=landing.stale)
 

@@ -1,5 +1,8 @@
 """Tables that are filled outside of Sluice: jobs that wait for a partition go on once it has landed."""
 
+import re
+from typing import Any
+
 import pytest
 
 from sluice.actors.client import Client
@@ -201,3 +204,54 @@ def test_too_many_partitions_cannot_land_at_once(world: World, monkeypatch: pyte
     with pytest.raises(BadRequest, match="more than 3 partitions at once"):
         world.land("events", "2024-04-01..2024-04-02", "2024-04-03..2024-04-04")
     assert world.land("events", "2024-04-01..2024-04-03") == 3
+
+
+BY = {"store": ["graz", "oslo"]}
+SLICED = {
+    "report": {
+        "bash_cmd": "true",
+        "partition": {"by": BY},
+        "table_dependencies": [{"table": "events", "partition": {"by": BY}}],
+    }
+}
+
+
+def test_a_client_lands_one_slice_and_restates_chosen_slices(world: World) -> None:
+    world.define(SLICED)
+    client = Client(world.ledger, world.queue.extend, lambda: world.catalogue)
+    world.submit("report", None, start="2024-04-01", end="2024-04-01")
+    assert client.land("events", ["2024-04-01"], by={"store": "oslo"}).new == 1
+    world.deliver()
+    assert _keys(world) == {
+        "events[store=graz]/2024-04-01": State.EXPECTED,
+        "events[store=oslo]/2024-04-01": State.SUCCEEDED,
+        "report/graz/2024-04-01": State.WAITING,
+        "report/oslo/2024-04-01": State.READY,
+    }
+    world.finish(next(iter(world.ready())))
+    landing = client.land("events", ["2024-04-01"], by={"store": "oslo"}, again=True)
+    assert (landing.new, landing.again, landing.stale) == (0, 1, {"report[store=oslo]": 1})
+    assert client.restate("events", by={"store": "graz"}) == []
+    (id_,) = client.restate("events", by={"store": ["graz", "oslo"]})
+    world.deliver()
+    world.finish(next(iter(world.ready())))
+    assert world.submission(id_) == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("table", "by", "what"),
+    [
+        ("events", None, "no slice of it is named"),
+        ("events", {"store": "turku"}, "there is no store 'turku'"),
+        ("events", {"shop": "oslo"}, "its second dimension is store, not shop"),
+        ("events", {}, "its second dimension is store, not empty"),
+        ("events", {"store": ["graz", "oslo"]}, "It names 2 slices"),
+        ("events[store=oslo]", {"store": "oslo"}, "has no second dimension"),
+        ("event", {"store": "oslo"}, "No app fills or reads a table 'event'"),
+    ],
+)
+def test_a_landing_names_exactly_one_slice(world: World, table: str, by: Any, what: str) -> None:
+    world.define(SLICED)
+    client = Client(world.ledger, world.queue.extend, lambda: world.catalogue)
+    with pytest.raises(BadRequest, match=re.escape(what)):
+        client.land(table, ["2024-04-01"], by=by)
