@@ -7,7 +7,7 @@ import pytest
 
 from sluice.actors import branches
 from sluice.actors.branches import Difference
-from sluice.actors.executor.assignments import NotHere, Versions
+from sluice.actors.executor.assignments import NotHere, Versions, assign
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import with_version
 from sluice.jobs.model.names import JobName
@@ -194,3 +194,43 @@ def test_two_confs_of_the_same_apps_share_their_jobs(world: World) -> None:
     world.submit("old", None, **DAY)
     world.submit("new", None, **DAY)
     assert len(world.states()) == 9
+
+
+_BY = {"store": ["graz", "oslo"]}
+SLICED: dict[str, dict[str, Any]] = {
+    "sales": {"bash_cmd": "true", "partition": {"by": _BY}},
+    "top": {"bash_cmd": "true", "partition": {"by": _BY}, "table_dependencies": [{"table": "sales"}]},
+    "total": {"bash_cmd": "true", "table_dependencies": [{"table": "sales"}]},
+}
+
+
+def test_a_branch_shares_the_slices_of_unchanged_apps(world: World) -> None:
+    world.define(SLICED)
+    _sync(world, "main", SLICED)
+    for app in ("top", "total"):
+        world.submit(app, None, **DAY)
+    _run_all(world)
+    changed = {**SLICED, "top": {**SLICED["top"], "bash_cmd": "echo"}}
+    difference = _sync(world, "exp", changed)
+    assert [(each.app, each.partitions) for each in difference.moved] == [("top", 6)]
+    assert difference.unchanged == ("sales", "total")
+    id_ = world.submit("top", None, branch="exp", by={"store": "oslo"}, **DAY)
+    assert {name.partition("@")[0] for name in world.ready()} == {
+        f"top/oslo/2024-04-0{day}" for day in (1, 2, 3)
+    }
+    claimed = world.take(min(world.ready()))
+    app = Versions(world.ledger).of(world.catalogue, claimed.name)
+    assert assign(app, claimed).by == {"store": "oslo"}
+    world.record(claimed)
+    _run_all(world)
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+    assert (_count(world, "sales"), _count(world, "top"), _count(world, "total")) == (6, 9, 3)
+
+
+def test_a_changed_slice_input_moves_all_of_its_readers_and_a_new_value_moves_none(world: World) -> None:
+    _sync(world, "main", SLICED)
+    changed = _sync(world, "exp", {**SLICED, "sales": {**SLICED["sales"], "bash_cmd": "echo"}}, dry_run=True)
+    assert [each.app for each in changed.moved] == ["sales", "top", "total"]
+    more = {"partition": {"by": {"store": ["graz", "oslo", "turku"]}}}
+    values = {**SLICED, **{name: {**SLICED[name], **more} for name in ("sales", "top")}}
+    assert _sync(world, "exp", values, dry_run=True).moved == ()

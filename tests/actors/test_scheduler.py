@@ -1,5 +1,6 @@
 """Schedules on a real ledger: entered, fired, edited and retired, and the effects of a lost message or a crash."""
 
+import json
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -20,6 +21,11 @@ from tests.actors.ledgers import Counting, Dying
 from tests.scheduler.test_due_times import Broken
 from tests.timed import Timed
 
+_REQUESTED = """
+SELECT submission.id, job.key FROM submission_job
+    JOIN submission ON submission.number = submission_job.submission JOIN job ON job.id = submission_job.job
+ORDER BY 1, 2
+"""
 #: Definitions with a user's own trigger that is due at 13:00 and 14:00, and never again.
 TWICE = """
 from datetime import UTC, datetime, timedelta
@@ -46,6 +52,27 @@ def test_a_due_time_becomes_one_submission_with_its_own_key(timed: Timed) -> Non
     assert (timed.came(), timed.next()) == ("13:00 fired", "14:00")
     assert timed.submissions() == ["schedule:s:2026-01-01T13:00:00Z"]
     assert timed.state("a/20260101130000") is State.READY
+
+
+def test_a_schedule_requests_the_slices_that_it_selects(timed: Timed) -> None:
+    day = "{due-1d:%Y-%m-%d}"
+    words = {"app": "sales", "cron": "0 13 * * *"}
+    asked = {
+        "all": {"start": day, "end": day},
+        "oslo": {"start": day, "end": day, "by": {"store": ["oslo"]}},
+        "key": {"key": f"graz/{day}"},
+    }
+    sales = {"bash_cmd": "true", "partition": {"by": {"store": ["graz", "oslo"]}}}
+    schedules = [{"id": id_, **words, **each} for id_, each in asked.items()]
+    timed.source.write_text(json.dumps({"sales": sales, "schedules": schedules}))
+    timed.catalogue = load([str(timed.source)])
+    timed.look()
+    timed.look("13:00:00")
+    rows = timed.ledger.transact(lambda tx: tx.rows(_REQUESTED))
+    assert [(id_.split(":")[1], key.partition("@")[0]) for id_, key in rows] == [
+        *(("all", "graz/2025-12-31"), ("all", "oslo/2025-12-31")),
+        *(("key", "graz/2025-12-31"), ("oslo", "oslo/2025-12-31")),
+    ]
 
 
 def test_a_look_that_finds_nothing_costs_one_statement(timed: Timed) -> None:

@@ -58,11 +58,15 @@ class Dimensions:
                 at = (
                     draft.at.inside("table_dependencies").inside(reading.dependency.table).inside("partition")
                 )
-                self._note_external(reading.dependency.table, reading.by, draft.name, at)
+                self._note_external(reading.dependency, reading.by, draft.name, at)
 
-    def _note_external(self, table: str, by: Dimension, reader: str, at: At) -> None:
+    def _note_external(self, dependency: TableDependency, by: Dimension, reader: str, at: At) -> None:
+        table = dependency.table
         if table in self._filled:
-            at.add(f"by: {self._filled[table].name} fills it; set its second dimension there")
+            # A definition that was stored by itself names the dimension, because the app that fills the table may be
+            # missing. Then it also has the version of that app.
+            if not dependency.version:
+                at.add(f"by: {self._filled[table].name} fills it; set its second dimension there")
             return
         if table in self._daily:
             at.add(f"by: the jobs of {self._daily[table]} make its days, and these have no second dimension")

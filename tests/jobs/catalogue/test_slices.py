@@ -99,6 +99,13 @@ def test_a_stored_definition_has_the_same_slices() -> None:
         ]
 
 
+def test_stored_definitions_have_the_same_slices_together() -> None:
+    catalogue = catalogue_of(apps({"table": "sales"}, {"table": "events"}))
+    together = stored([made for app in catalogue.values() if (made := kept(app))], {})
+    assert [each.name for each in tables_of(together)] == [each.name for each in tables_of(catalogue)]
+    assert read_by(together, "report") == read_by(catalogue, "report")
+
+
 def test_slices_are_selected_by_their_values() -> None:
     catalogue = catalogue_of(apps({"table": "sales"}))
     assert slices_by(catalogue, "sales", {"store": "oslo"}) == ("sales[store=oslo]",)
