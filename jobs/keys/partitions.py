@@ -194,7 +194,7 @@ def inputs_of(partitioning: Partitioning, output: Span) -> dict[str, tuple[str |
 
 
 #: Between the value of a second dimension and the partitions of a key. No text of a partition contains it.
-_OF_SLICE = "/"
+AFTER_SLICE = "/"
 #: End of the name of a slice (``Dimension.table``).
 OF_SLICE = re.compile(r"\[\w+=[^\]]*\]$")
 _TO = ".."
@@ -244,12 +244,12 @@ def with_version(text: str, version: str) -> str:
 
 def with_slice(text: str, value: str | None) -> str:
     """Return the text of partitions with the value of their slice before it."""
-    return text if value is None else f"{value}{_OF_SLICE}{text}"
+    return text if value is None else f"{value}{AFTER_SLICE}{text}"
 
 
 def without_slice(text: str) -> tuple[str | None, str]:
     """Return the value of the slice that a text of partitions begins with, None if there is none, and the rest."""
-    value, slash, rest = text.rpartition(_OF_SLICE)
+    value, slash, rest = text.rpartition(AFTER_SLICE)
     return value if slash else None, rest
 
 

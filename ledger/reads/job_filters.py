@@ -231,7 +231,7 @@ class _Writing:
         for app, reading in (self._readings or {}).items():
             if name in reading.identifiers:
                 place = reading.identifiers.index(name) + 1
-                is_last = place == len(reading.identifiers)
+                is_last = place == len(reading.identifiers) and not reading.has_rest
                 how = (reading.delimiter, place, is_last, name in reading.numbers)
                 found.setdefault(how, []).append(app)
         return found

@@ -137,6 +137,26 @@ def test_each_condition_finds_exactly_its_jobs(world: World) -> None:
     assert found == {text: set(names.split()) for text, names in CASES}
 
 
+def test_the_value_of_a_slice_is_an_identifier_of_its_jobs(world: World) -> None:
+    sliced = {"bash_cmd": "true", "partition": {"by": {"store": ["graz", "oslo"]}}}
+    readings = key_readings(catalogue_of(APPS | {"sales": sliced}))
+    oslo, graz = "oslo/2026-01-01@5392d774", "graz/2026-01-02..2026-01-03@5392d774"
+    jobs = [
+        *(There(app="sales", key=key) for key in (oslo, graz)),
+        There(app="order", key="1", kwargs={"store": "oslo"}),
+    ]
+    with there(world, jobs) as tx:
+        for text, keys in (
+            ("inputs.store = oslo", {oslo, "1"}),
+            ("inputs.store != oslo", {graz}),
+            ("app = sales and inputs.store in (graz, oslo)", {oslo, graz}),
+            ("inputs.store < h", {graz}),
+            ("inputs.store.x is not null", set()),
+        ):
+            wanted = JobFilter(where=parse_condition(text, DAY), readings=readings)
+            assert {job.key for job in job_lists.search(tx, wanted).jobs} == keys, text
+
+
 def test_an_empty_conjunction_finds_all_jobs_and_an_empty_disjunction_none(world: World) -> None:
     assert _found(world, And(())) == set(NAMES)
     assert _found(world, Or(())) == set()

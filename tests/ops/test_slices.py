@@ -161,6 +161,22 @@ def test_apps_show_names_the_slices(sliced: Site) -> None:
     assert "sales, every store" in sliced.types("apps", "show", "total")
 
 
+def test_a_condition_selects_the_jobs_of_a_slice(sliced: Site) -> None:
+    sliced.world.submit("sales", None, start="2024-04-01", end="2024-04-02")
+    where = ("--where", "app = sales and inputs.store = oslo")
+    assert [job["key"].partition("@")[0] for job in sliced.says("ls", *where)] == [
+        *("oslo/2024-04-02", "oslo/2024-04-01"),
+    ]
+    assert sliced.says("cancel", *where)["changed"] == 2
+    states = {name.partition("@")[0]: state for name, state in sliced.world.states().items()}
+    assert {name: state for name, state in states.items() if name.startswith("sales/")} == {
+        "sales/graz/2024-04-01": "waiting",
+        "sales/graz/2024-04-02": "waiting",
+        "sales/oslo/2024-04-01": "cancelled",
+        "sales/oslo/2024-04-02": "cancelled",
+    }
+
+
 def _asks(site: Site, path: str, document: Any = None, **query: str) -> Any:
     """Return the answer of the console. Without a document, it is a GET."""
     body = b"" if document is None else json.dumps(document).encode()
