@@ -152,6 +152,24 @@ def test_an_input_that_is_too_old_runs_again_first(world: World) -> None:
     assert (_runs(world, "fetch/oslo"), world.state("score/3@2")) == (2, State.SUCCEEDED)
 
 
+def test_results_of_chunks_become_stale_by_their_age_and_not_by_a_rerun_of_a_job_that_they_needed(
+    world: World,
+) -> None:
+    report = {"chunk_size": 2, "bash_cmd": "true", "dependencies": [{"job_type": "score", "max_lag": "1h"}]}
+    world.define(_apps() | {"report": report})
+    for _ in range(2):
+        world.submit("report", None, work_ids="1")
+        finish_all_jobs(world)
+        world.submit("fetch", "oslo", rerun="job")
+        finish_all_jobs(world)
+    chunks = [name for name in world.states() if not name.startswith("fetch")]
+    assert chunks == ["score/1@1", "report/1@1", "report/1@3"], "the app that is requested always runs"
+    world.tick(after_s=3601)
+    world.worker = world.hire()
+    world.submit("report", None, work_ids="1")
+    assert world.ready() == {"score/1@5"}
+
+
 def test_a_job_that_its_filter_rejects_skips_the_chunk(world: World) -> None:
     apps = _apps()
     apps["fetch"]["valid_if_or"] = {"shop": ["graz"]}
