@@ -115,9 +115,14 @@ class Upkeep:
     def _is_due(self, at: datetime) -> bool:
         self._as_of(at)
         try:
-            return self._ledger.transact(_due)
+            return self._ledger.transact(lambda tx: _due(tx) or self._has_strays(tx))
         finally:
             self._as_of(None)
+
+    def _has_strays(self, tx: Tx) -> bool:
+        """Return whether a worker has claims that it does not know, because a claim was repeated after its commit. Its
+        heartbeat gives them back."""
+        return any(worker.has_strays(tx) for worker in self._installation.workers)
 
     def _is_overdue(self) -> bool:
         """Return whether a lost worker still holds jobs, because the tick that would take them back was lost.

@@ -21,6 +21,7 @@ from sluice.broker.messages import Execute, Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
+from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery import leases
@@ -142,14 +143,19 @@ class SimulatedWorker:
         self.frozen_until = self._agenda.now + timedelta(seconds=seconds)
 
     def beat_if_due(self) -> None:
-        """Send a heartbeat if the last heartbeat is too old. It does not count as a write, because no work follows
-        from it, unless the worker dies in it.
+        """Send a heartbeat if the last heartbeat is too old. The renewed lease does not count as a write, because no
+        work follows from it, unless the worker dies in it.
         """
         if self.is_awake and self._agenda.now - self._beaten_at >= timedelta(seconds=BEAT_S):
             before = self._ledger.has_written
             with suppress(SimulatedDeath):
-                self._mortal(self._beat)()
+                self._mortal(self._renew)()
                 self._ledger.has_written = before
+                self._mortal(self._give_back_strays)()
+
+    def has_strays(self, tx: Tx) -> bool:
+        """Return whether the next heartbeat gives back claims that the worker does not know."""
+        return self.is_awake and bool(self._strays(tx))
 
     def _begin(self, taken: list[ClaimedJob]) -> None:
         self._held |= {claimed.right for claimed in taken}
@@ -229,10 +235,11 @@ class SimulatedWorker:
         if not self.alive:
             return
         if self.is_awake:
-            self._beat()
+            self._renew()
+            self._give_back_strays()
         self._agenda.after(BEAT_S, self._mortal(self._beat_on), about=self._whom)
 
-    def _beat(self) -> None:
+    def _renew(self) -> None:
         held = sorted(self._held)
         # Before the commit, because the lease also counts if the worker dies right after it.
         self._beaten_at = self._agenda.now
@@ -240,14 +247,15 @@ class SimulatedWorker:
         for lost in sorted(self._flights.keys() & self._held - standing):
             self._flights[lost].stop.set()
         self._held &= standing
-        strays = self._ledger.transact(lambda tx: leases.strays(tx, self._id, held, grace_s=LEASE_S))
-        self._give_back(strays)
 
-    def _give_back(self, strays: list[Claim]) -> None:
-        if strays:
+    def _give_back_strays(self) -> None:
+        if strays := self._ledger.transact(self._strays):
             outcome = Outcome(ending=Ending.HANDED_BACK)
             messages, _ = transactions.record(self._ledger, dict.fromkeys(strays, outcome))
             self._send(messages)
+
+    def _strays(self, tx: Tx) -> list[Claim]:
+        return leases.strays(tx, self._id, sorted(self._held), grace_s=LEASE_S)
 
     def _send(self, messages: Sequence[Message]) -> None:
         for message in messages:
