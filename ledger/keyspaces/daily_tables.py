@@ -46,7 +46,7 @@ _RECORDED = f"""
 SELECT partition.partition, partition.contents FROM partition
 WHERE {OF_TABLE} AND partition.partition = ANY(%(days)s::int[]) AND partition.done_at IS NOT NULL
 """
-_RECORD = f"""
+_RECORD = """
 INSERT INTO partition (table_name, version, partition, done_at, begun_at, contents, stale_since)
 SELECT %(table)s, %(version)s, day, done_at, begun_at, contents, stale_since
 FROM unnest(%(day)s::int[], %(done_at)s::timestamptz[], %(begun_at)s::timestamptz[], %(contents)s::bigint[],
