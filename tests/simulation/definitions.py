@@ -8,6 +8,7 @@ import msgspec
 
 from sluice.broker.messages import Cancel, Message, Submit
 from tests.simulation.breakers import with_drawn_breakers
+from tests.simulation.chunk_readers import needs_work_ids, with_drawn_readers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
 from tests.simulation.days import is_dated, with_drawn_days
 from tests.simulation.expansions import with_drawn_expansions
@@ -49,7 +50,7 @@ def drawn_templates(rng: random.Random) -> dict[str, Any]:
 
 
 def drawn_chunks(rng: random.Random) -> dict[str, Any]:
-    return _some(drawn_chunk_apps, rng)
+    return with_drawn_readers(rng, _some(drawn_chunk_apps, rng))
 
 
 def drawn_partitions(rng: random.Random) -> dict[str, Any]:
@@ -76,7 +77,11 @@ def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     earlier = [
         name
         for name in apps
-        if "job_id" in apps[name] and not is_dated(apps[name]) and not undoes(name) and name != TOLD
+        if "job_id" in apps[name]
+        and not is_dated(apps[name])
+        and not needs_work_ids(apps[name])
+        and not undoes(name)
+        and name != TOLD
     ]
     if not earlier:
         return apps

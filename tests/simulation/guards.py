@@ -18,7 +18,7 @@ from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from tests.simulation import guards_of_notifications, guards_of_sagas
+from tests.simulation import guards_of_chunk_readers, guards_of_notifications, guards_of_sagas
 from tests.simulation.environment import Ground
 from tests.simulation.mutants import Break, Mutant, both, code, no_effect, sql
 from tests.simulation.run import Violation
@@ -171,7 +171,9 @@ _OF_JOBS = {
 }
 
 #: All guards, by the effect of breaking them.
-GUARDS = _OF_JOBS | guards_of_sagas.MUTANTS | guards_of_notifications.MUTANTS
+GUARDS = (
+    _OF_JOBS | guards_of_sagas.MUTANTS | guards_of_notifications.MUTANTS | guards_of_chunk_readers.MUTANTS
+)
 
 
 def assert_noticed(guard: str, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
