@@ -14,6 +14,7 @@ from sluice.actors.assembly import open_ledger
 from sluice.actors.executor.assignments import catalogue_of, kept, texts_of
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.resolve.stored_options import with_common_values
 from sluice.jobs.catalogue.resolve.tables import stamped
 from sluice.jobs.catalogue.sources.functions import not_importing
 from sluice.jobs.catalogue.sources.remote import BRANCH, Stored, Unread
@@ -67,7 +68,7 @@ def branch_of(tx: Tx, name: str) -> Catalogue:
             f"There is no branch {name!r}.",
             advice=f"`sluice apps sync --branch {name} SOURCE` creates it; existing branches: {known}.",
         )
-    has = versions.of_branch(tx, name)
+    has = _definitions(tx, name)
     try:
         with not_importing():
             catalogue = catalogue_of(has, synced.confs)
@@ -88,13 +89,21 @@ def stored(settings: Settings, address: str) -> Stored | Unread:
             return Unread(
                 f"there is no branch {name!r}; `sluice apps sync --branch {name} SOURCE` creates it"
             )
-        return texts_of(versions.of_branch(tx, name), synced.confs)
+        return texts_of(_definitions(tx, name), synced.confs)
 
     try:
         with open_ledger(settings, connections=1) as ledger:
             return ledger.transact(look)
     except SluiceError as error:
         return Unread(error.what)
+
+
+def _definitions(tx: Tx, name: str) -> list[Kept]:
+    """Return the definitions of a branch. Other branches share them, and may have stored them with other values of
+    second dimensions."""
+    has = versions.of_branch(tx, name)
+    options = with_common_values([each.options for each in has])
+    return [replace(each, options=of) for each, of in zip(has, options, strict=True)]
 
 
 def _as_kept(catalogue: Catalogue, has: Iterable[Kept]) -> Catalogue:

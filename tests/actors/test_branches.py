@@ -234,3 +234,25 @@ def test_a_changed_slice_input_moves_all_of_its_readers_and_a_new_value_moves_no
     more = {"partition": {"by": {"store": ["graz", "oslo", "turku"]}}}
     values = {**SLICED, **{name: {**SLICED[name], **more} for name in ("sales", "top")}}
     assert _sync(world, "exp", values, dry_run=True).moved == ()
+
+
+@pytest.mark.parametrize("planned", ["sales", "top"])
+def test_a_value_that_one_stored_definition_has_belongs_to_all_tables_of_its_branch(
+    world: World, planned: str
+) -> None:
+    """Values are not part of a version, and a plan stores only the apps of its jobs."""
+    _sync(world, "exp", SLICED)
+    more = {"partition": {"by": {"store": ["graz", "oslo", "turku"]}}}
+    world.define({**SLICED, **{name: {**SLICED[name], **more} for name in ("sales", "top")}})
+    if planned == "top":
+        world.land("sales[store=turku]", "2024-04-01..2024-04-03")
+    world.submit(planned, None, by={"store": "turku"}, **DAY)
+    _run_all(world)
+    id_ = world.submit("top", None, branch="exp", **DAY)
+    assert world.reason(id_) == ""
+    _run_all(world)
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
+    assert _count(world, "top") == 9
+    world.submit("total", None, branch="exp", **DAY)
+    _run_all(world)
+    assert _count(world, "total") == 3

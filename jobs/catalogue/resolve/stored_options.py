@@ -3,7 +3,7 @@
 Only apps that are keyed by partition are kept so, because only their jobs belong to a version.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -30,6 +30,65 @@ def kept_words(draft: Draft) -> dict[str, JSON] | None:
         return dict(as_json(_timeless(words)))
     except ValueError:
         return None
+
+
+def with_common_values(definitions: Sequence[Mapping[str, JSON]]) -> list[Mapping[str, JSON]]:
+    """Return the stored options of apps, so that tables whose slices belong together have the same values.
+
+    Values are not part of a version. So the definitions of a branch may have been stored at different times, with
+    different values. Each table gets all values of the tables that are connected with it.
+    """
+    values = _CommonValues()
+    for options in definitions:
+        values.add(options)
+    return [values.applied(options) for options in definitions]
+
+
+class _CommonValues:
+    """Values of second dimensions, by groups of tables whose slices belong together."""
+
+    def __init__(self) -> None:
+        #: Group of each table: its tables, and all of their values in order.
+        self._groups: dict[str, tuple[set[str], dict[str, None]]] = {}
+
+    def add(self, options: Mapping[str, Any]) -> None:
+        """Add the tables of an app. A table that it reads slice by slice has the values of its own table."""
+        table, own = options["output_table"], _dimension(options)
+        self._note(table, own)
+        for dependency in options.get("table_dependencies", ()):
+            read = _dimension(dependency)
+            self._note(dependency["table"], read)
+            if own and read and own.keys() == read.keys() and dependency.get("by") != "all":
+                self._join(table, dependency["table"])
+
+    def applied(self, options: Mapping[str, Any]) -> Mapping[str, JSON]:
+        """Return the options with the values of each table's group."""
+        found = {**options, **self._of(options["output_table"], options)}
+        if reads := options.get("table_dependencies"):
+            found["table_dependencies"] = [{**each, **self._of(each["table"], each)} for each in reads]
+        return found
+
+    def _note(self, table: str, dimension: Mapping[str, Sequence[str]]) -> None:
+        _, values = self._groups.setdefault(table, ({table}, {}))
+        for of in dimension.values():
+            values.update(dict.fromkeys(of))
+
+    def _join(self, one: str, other: str) -> None:
+        (tables, values), (others, more) = self._groups[one], self._groups[other]
+        joined = (tables | others, values | more)
+        self._groups.update(dict.fromkeys(joined[0], joined))
+
+    def _of(self, table: str, options: Mapping[str, Any]) -> dict[str, JSON]:
+        """Return the option ``partition`` with the values of the table's group, if it has a second dimension."""
+        _, values = self._groups[table]
+        by: dict[str, JSON] = {name: [*values] for name in _dimension(options)}
+        return {"partition": {**options["partition"], "by": by}} if by else {}
+
+
+def _dimension(options: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    """Return the values of the second dimension by its name. Empty for a table without it."""
+    partition = options.get("partition")
+    return (partition.get("by") or {}) if isinstance(partition, Mapping) else {}
 
 
 def _work(draft: Draft) -> dict[str, object]:

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sluice.actors.executor.assignments import catalogue_of as stored
 from sluice.actors.executor.assignments import kept
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.catalogue.resolve.stored_options import with_common_values
 from sluice.jobs.catalogue.resolve.tables import slices_by, table_of, tables_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import ends_of, with_slice, without_dimension, without_slice
@@ -14,6 +16,7 @@ from tests.jobs.catalogue.tables import partitioning_of
 from tests.planner.definitions import catalogue_of
 
 STORES = {"store": ["graz", "oslo"]}
+EVERY = {"table": "sales", "by": "all"}
 
 
 def apps(*reads: dict[str, Any], by: Any = STORES, of: Any = STORES) -> dict[str, Any]:
@@ -104,6 +107,24 @@ def test_stored_definitions_have_the_same_slices_together() -> None:
     together = stored([made for app in catalogue.values() if (made := kept(app))], {})
     assert [each.name for each in tables_of(together)] == [each.name for each in tables_of(catalogue)]
     assert read_by(together, "report") == read_by(catalogue, "report")
+
+
+@pytest.mark.parametrize("newer", ["sales", "report"])
+def test_connected_tables_of_stored_definitions_have_all_values_of_one_another(newer: str) -> None:
+    """``total`` reads every slice of ``sales``, so its own stores are other ones."""
+    more, areas = {"store": ["graz", "oslo", "turku"]}, {"store": ["north", "south"]}
+
+    def kept_with(values: Any) -> dict[str, Any]:
+        total = {"bash_cmd": "true", "partition": {"by": areas}, "table_dependencies": [EVERY]}
+        defined = apps({"table": "events"}, by=values, of=values) | {"total": total}
+        return {name: kept(app) for name, app in catalogue_of(defined).items()}
+
+    mixed = {**kept_with(STORES), newer: kept_with(more)[newer]}
+    options = with_common_values([each.options for each in mixed.values()])
+    found = stored([replace(each, options=of) for each, of in zip(mixed.values(), options, strict=True)], {})
+    assert found.slices_of("sales") == tuple(f"sales[store={each}]" for each in more["store"])
+    assert found.slices_of("events") == tuple(f"events[store={each}]" for each in more["store"])
+    assert found.slices_of("total") == tuple(f"total[store={each}]" for each in areas["store"])
 
 
 def test_slices_are_selected_by_their_values() -> None:
