@@ -21,15 +21,19 @@ _DEAD = sql_list(*sorted(DEAD))
 _ENDED = sql_list(*sorted(TERMINAL))
 
 # Skipped by its app's filter and not because of its parents. Such a job has no gates.
-_FILTERED = f"(job.state = '{State.SKIPPED}' AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id))"
+_FILTERED = (
+    f"(parent.state = '{State.SKIPPED}' AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.child = parent.id))"
+)
 
-# From the jobs to revive upstream: the dead parents that would make them ``upstream_failed`` again.
+# From the jobs to revive upstream: the dead parents that would make them ``upstream_failed`` again. The states of the
+# parents decide that, because the needs of these jobs will be counted again: a parent that was running when the job
+# began may have failed since.
 _DEAD_ANCESTORS = f"""
 WITH RECURSIVE up (id) AS (
     SELECT unnest(%(jobs)s::bigint[])
     UNION
-    SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job ON job.id = need.parent
-    WHERE need.met = false AND job.state IN ({_DEAD}) AND NOT {_FILTERED}
+    SELECT need.parent FROM up JOIN need ON need.child = up.id JOIN job parent ON parent.id = need.parent
+    WHERE {dependencies.VERDICT} IS FALSE AND parent.state IN ({_DEAD}) AND NOT {_FILTERED}
 )
 SELECT id FROM up
 """

@@ -1,6 +1,6 @@
 """Preview of a submission: its plan, without any change to the ledger."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from graphlib import TopologicalSorter
@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.dependency import DEAD_FOR, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RerunRequest
 from sluice.jobs.model.submission import Submission
@@ -24,6 +25,10 @@ Lookup = Callable[[list[JobName]], Mapping[JobName, KnownJob]]
 
 #: States of jobs that ended only because another job did.
 _STRANDED = frozenset({State.UPSTREAM_FAILED, State.SKIPPED})
+#: State of jobs that do not pass their filter. They would be skipped again.
+_FILTERED = frozenset({State.SKIPPED})
+#: A parent or child, and the states in which it runs again too.
+_Neighbour = tuple[JobName, Collection[State]]
 
 
 class Preview(Struct, frozen=True, kw_only=True):
@@ -135,8 +140,9 @@ class _Kin:
     def rerun_jobs(self, names: Iterable[JobName], *, downstream: bool) -> set[JobName]:
         """Return these jobs, their dead ancestors, and the jobs that ended because of any of these. With
         ``downstream``, return all ended descendants instead of only the latter."""
-        roots = self._closure(names, self._parents, DEAD)
-        return self._closure(roots, self._children, TERMINAL if downstream else _STRANDED)
+        roots = self._closure(names, self._parents)
+        revived = TERMINAL if downstream else _STRANDED
+        return self._closure(roots, lambda name: ((child, revived) for child in self._children(name)))
 
     def planned(self, name: JobName, submission: Submission) -> PlannedJob:
         app = self._catalogue.app(name.app)
@@ -157,27 +163,33 @@ class _Kin:
         return unknown
 
     def _closure(
-        self,
-        names: Iterable[JobName],
-        neighbours: Callable[[JobName], Iterable[JobName]],
-        of: Collection[State],
+        self, names: Iterable[JobName], neighbours: Callable[[JobName], Iterable[_Neighbour]]
     ) -> set[JobName]:
+        """Return these jobs, and the neighbours of all of them that are in the states that concern them."""
         reached = set(names)
         ahead = reached
         while ahead:
-            found = {each for name in ahead for each in neighbours(name)} - reached
-            self._look_up(found)
-            ahead = {name for name in found if name in self._known and self._known[name].state in of}
+            found = [each for name in ahead for each in neighbours(name) if each[0] not in reached]
+            self._look_up({name for name, _ in found})
+            ahead = {name for name, of in found if name in self._known and self._known[name].state in of}
             reached |= ahead
         return reached
 
     def _look_up(self, names: set[JobName]) -> None:
         self._known.update(self._lookup(sorted(names - self._known.keys())))
 
-    def _parents(self, name: JobName) -> Iterable[JobName]:
+    def _parents(self, name: JobName) -> Iterator[_Neighbour]:
+        """Yield the parents of a job, each with the states in which it must run again for the job."""
+        for need in self._needs(name):
+            parent = self._catalogue.app(need.parent.app)
+            passes = keyspace_of(parent, self._catalogue).passes(parent, need.parent.key)
+            yield need.parent, (DEAD & DEAD_FOR[need.when]) - (frozenset() if passes else _FILTERED)
+
+    def _needs(self, name: JobName) -> Iterator[Need]:
         app = self._catalogue.app(name.app)
-        gates = keyspace_of(app, self._catalogue).gates(app, name.key)
-        return (need.parent for gate in gates for need in gate.needs)
+        return (
+            need for gate in keyspace_of(app, self._catalogue).gates(app, name.key) for need in gate.needs
+        )
 
     def _children(self, name: JobName) -> Iterable[JobName]:
         app = self._catalogue.app(name.app)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.jobs.model.job import Ending
@@ -22,13 +22,20 @@ from tests.world import KeptLedger, World
 SHOPS = ["g", "o"]
 
 
+class Before(NamedTuple):
+    """Submission that was run before, and the apps of which all jobs failed then."""
+
+    app: str
+    failing: Collection[str] = ()
+    push: str = "all"
+    rerun: str | None = None
+
+
 class Pipeline(NamedTuple):
-    """Apps, jobs that were run before (of which those of the apps in ``failing`` failed), and the submission with its
-    options."""
+    """Apps, submissions that were run before, and the submission with its options."""
 
     apps: dict[str, dict[str, Any]]
-    before: list[tuple[str, str]]
-    failing: set[str]
+    before: list[Before]
     asked: str
     options: dict[str, Any]
 
@@ -58,15 +65,13 @@ def pipelines(draw: st.DrawFn) -> Pipeline:
         groups = {"one": mappings[:cut], "two": mappings[cut:]}
         app["depends_on"] = {name: group for name, group in groups.items() if group}
     names = st.sampled_from([*apps])
+    pushes, reruns = st.sampled_from(["all", "wanted"]), st.sampled_from([None, "job", "downstream"])
+    before = st.builds(Before, names, st.sets(names, max_size=2), pushes, reruns)
     return Pipeline(
         apps=apps,
-        before=draw(st.lists(st.tuples(names, st.sampled_from(["all", "wanted"])), max_size=2)),
-        failing=draw(st.sets(names, max_size=2)),
+        before=draw(st.lists(before, max_size=3)),
         asked=draw(names),
-        options={
-            "push": draw(st.sampled_from(["all", "wanted"])),
-            "rerun": draw(st.sampled_from([None, "job", "downstream"])),
-        },
+        options={"push": draw(pushes), "rerun": draw(reruns)},
     )
 
 
@@ -90,14 +95,58 @@ def shown(world: World, submission: Submission) -> Preview:
     return with_pushed(world.catalogue, submission, found, look_up, past)
 
 
+def rerun_of(*before: Before, **needs: Mapping[str, Mapping[str, str]] | None) -> Pipeline:
+    """Return a pipeline in which the last app runs again. ``needs`` has the needs of each app by group: the app that is
+    needed, and the condition. An app with None passes no filter."""
+    apps: dict[str, dict[str, Any]] = {}
+    for name, groups in needs.items():
+        apps[name] = {"job_id": "{n}", "bash_cmd": "true", "max_fails": 0}
+        if groups is None:
+            apps[name]["valid_if_or"] = {"n": ["8"]}
+        elif groups:
+            apps[name]["depends_on"] = {
+                group: [{"app_name": [app], "when": when} for app, when in needed.items()]
+                for group, needed in groups.items()
+            }
+    asked = [*apps][-1]
+    return Pipeline(apps, [*before], asked, {"push": "wanted", "rerun": "job"})
+
+
+#: The parent that was running has failed since, and the other group can still be met.
+STARTED_OR_SUCCEEDED = rerun_of(
+    Before("a1", ["a1"]),
+    Before("a2", ["a2"]),
+    a0={},
+    a1={"one": {"a0": "succeeded"}},
+    a2={"one": {"a0": "succeeded"}, "two": {"a1": "running"}},
+)
+STARTED = rerun_of(Before("a1", ["a0", "a1"]), a0={}, a1={"one": {"a0": "running"}})
+FAILED_LATER = rerun_of(
+    Before("a1", ["a1"]), Before("a0", ["a0"], rerun="job"), a0={}, a1={"one": {"a0": "succeeded"}}
+)
+FINISHED = rerun_of(Before("a1", ["a0"]), a0={}, a1={"one": {"a0": "finished"}})
+FINISHED_ABOVE = rerun_of(
+    Before("a2", ["a0", "a1"]), a0={}, a1={"one": {"a0": "finished"}}, a2={"one": {"a1": "succeeded"}}
+)
+FAILED = rerun_of(Before("a1", ["a0"]), a0={}, a1={"one": {"a0": "failed"}})
+FILTERED = rerun_of(Before("a1"), a0=None, a1={"one": {"a0": "succeeded"}})
+
+
 @settings(derandomize=True)
 @given(pipelines())
+@example(STARTED_OR_SUCCEEDED)
+@example(STARTED)
+@example(FAILED_LATER)
+@example(FINISHED)
+@example(FINISHED_ABOVE)
+@example(FAILED)
+@example(FILTERED)
 def test_exactly_the_jobs_of_the_plan_run(ledger_url: str, kept_ledger: KeptLedger, drawn: Pipeline) -> None:
     with World(ledger_url, kept_ledger) as world:
         world.define(drawn.apps)
-        for app, push in drawn.before:
-            world.submit(app, None, keys=keys(world, app), push=push)
-            run_everything(world, drawn.failing)
+        for app, failing, push, rerun in drawn.before:
+            world.submit(app, None, keys=keys(world, app), push=push, rerun=rerun)
+            run_everything(world, failing)
         found = shown(
             world, Submission(app=drawn.asked, keys=tuple(keys(world, drawn.asked)), **drawn.options)
         )
@@ -106,8 +155,11 @@ def test_exactly_the_jobs_of_the_plan_run(ledger_url: str, kept_ledger: KeptLedg
         world.submit(drawn.asked, None, keys=keys(world, drawn.asked), **drawn.options)
         run_everything(world)
         ran = {name for name in world.states() if known_claims(world, name) > claims.get(name, 0)}
-        new = {str(job.name) for job in found.jobs if found.outlook[job.name].fate is Forecast.NEW}
-        assert new == ran, f"{drawn} {world.states()} {before}"
+        new, under_way = (
+            {str(job.name) for job in found.jobs if found.outlook[job.name].fate is fate}
+            for fate in (Forecast.NEW, Forecast.UNDER_WAY)
+        )
+        assert new == ran - under_way, f"{drawn} {world.states()} {before}"
         waiting = {name for name, state in world.states().items() if state in LIVE - {State.EXPECTED}}
         assert {str(name) for name, _ in found.held} <= waiting
         assert {*map(str, found.pushed)} <= new

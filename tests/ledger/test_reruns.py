@@ -100,6 +100,29 @@ def test_the_failed_parent_of_a_new_job_is_rerun_with_it(world: World) -> None:
     assert world.states() == {"a": State.READY, "d": State.WAITING}
 
 
+def test_a_rerun_includes_a_parent_that_has_failed_since_its_need_was_met(world: World) -> None:
+    world.apps("a -> b", max_fails=0)
+    world.submit("b", push="wanted")
+    world.finish("a")
+    world.finish("b", Ending.ERROR)
+    world.submit("a", rerun="job", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.submit("b", rerun="job", push="wanted")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+
+
+def test_a_rerun_includes_a_parent_that_had_to_run_and_has_failed(world: World) -> None:
+    world.apps("a -> b", max_fails=0)
+    needs = {"depends_on": {"app_name": ["a"], "when": "running"}}
+    world.define({**world.defined, "b": world.defined["b"] | needs})
+    world.submit("b", push="wanted")
+    claimed = world.take("a")
+    world.finish("b", Ending.ERROR)
+    world.record(claimed, Ending.ERROR, error="it broke")
+    world.submit("b", rerun="job", push="wanted")
+    assert world.states() == {"a": State.READY, "b": State.WAITING}
+
+
 def test_a_rerun_does_not_run_a_job_that_fails_its_filter(world: World) -> None:
     world.define(
         {
