@@ -14,7 +14,7 @@ from sluice.actors.assembly import open_ledger
 from sluice.actors.executor.assignments import catalogue_of, kept, texts_of
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.resolve.stored_options import with_common_values
+from sluice.jobs.catalogue.resolve.stored_options import with_connected_values
 from sluice.jobs.catalogue.resolve.tables import stamped
 from sluice.jobs.catalogue.sources.functions import not_importing
 from sluice.jobs.catalogue.sources.remote import BRANCH, Stored, Unread
@@ -102,7 +102,7 @@ def _definitions(tx: Tx, name: str) -> list[Kept]:
     """Return the definitions of a branch. Other branches share them, and may have stored them with other values of
     second dimensions."""
     has = versions.of_branch(tx, name)
-    options = with_common_values([each.options for each in has])
+    options = with_connected_values([each.options for each in has])
     return [replace(each, options=of) for each, of in zip(has, options, strict=True)]
 
 

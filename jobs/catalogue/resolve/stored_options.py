@@ -32,19 +32,19 @@ def kept_words(draft: Draft) -> dict[str, JSON] | None:
         return None
 
 
-def with_common_values(definitions: Sequence[Mapping[str, JSON]]) -> list[Mapping[str, JSON]]:
+def with_connected_values(definitions: Sequence[Mapping[str, JSON]]) -> list[Mapping[str, JSON]]:
     """Return the stored options of apps, so that tables whose slices belong together have the same values.
 
     Values are not part of a version. So the definitions of a branch may have been stored at different times, with
     different values. Each table gets all values of the tables that are connected with it.
     """
-    values = _CommonValues()
+    tables = _ConnectedTables()
     for options in definitions:
-        values.add(options)
-    return [values.applied(options) for options in definitions]
+        tables.add(options)
+    return [tables.applied(options) for options in definitions]
 
 
-class _CommonValues:
+class _ConnectedTables:
     """Values of second dimensions, by groups of tables whose slices belong together."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sluice.actors.executor.assignments import catalogue_of as stored
 from sluice.actors.executor.assignments import kept
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.catalogue.resolve.stored_options import with_common_values
+from sluice.jobs.catalogue.resolve.stored_options import with_connected_values
 from sluice.jobs.catalogue.resolve.tables import slices_by, table_of, tables_of
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.partitions import ends_of, with_slice, without_dimension, without_slice
@@ -120,7 +120,7 @@ def test_connected_tables_of_stored_definitions_have_all_values_of_one_another(n
         return {name: kept(app) for name, app in catalogue_of(defined).items()}
 
     mixed = {**kept_with(STORES), newer: kept_with(more)[newer]}
-    options = with_common_values([each.options for each in mixed.values()])
+    options = with_connected_values([each.options for each in mixed.values()])
     found = stored([replace(each, options=of) for each, of in zip(mixed.values(), options, strict=True)], {})
     assert found.slices_of("sales") == tuple(f"sales[store={each}]" for each in more["store"])
     assert found.slices_of("events") == tuple(f"events[store={each}]" for each in more["store"])
