@@ -1,7 +1,9 @@
 """Bubble down: plan the children that depend on the end of a job, although no submission requested them."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from sluice.actors.dispatch import announce
 from sluice.actors.planner.bubble_up import follow_turns
@@ -21,9 +23,8 @@ from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, merge_pushes
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.chunks.chunk_readers import (
-    children_of_work_ids,
+    WorkIdRelation,
     missing_work_ids,
-    needed_work_ids,
 )
 
 _LOG = logging.getLogger("sluice.planner")
@@ -57,49 +58,66 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int], *, left_open: 
 def _open_pushes(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Push]:
     """Return the pushes of these jobs that have a child to plan. A child that has already ended is not run again
     because its parent was."""
-    pushes = [push for pusher in demand.parents_to_push(tx, ended) for push in _pushes(catalogue, pusher)]
+    relation = WorkIdRelation(catalogue)
+    pushers = demand.parents_to_push(tx, ended)
+    pushes = [push for pusher in pushers for push in _pushes(catalogue, relation, pusher)]
     states = known_jobs.find(tx, sorted({push.child for push in pushes}))
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]
-    return [push for push in live if _has_results(tx, catalogue, push)]
+    return [*_with_results(tx, catalogue, relation, live)]
 
 
-def _pushes(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[Push]:
+def _with_results(
+    tx: Tx, catalogue: Catalogue, relation: WorkIdRelation, pushes: Iterable[Push]
+) -> Iterator[Push]:
+    """Yield the pushes of children that have the results that they need. Several pushes may have the same child."""
+    having: dict[tuple[JobName, bytes], bool] = {}
+    for push in pushes:
+        if not catalogue.names_work_ids(push.child.app):
+            yield push
+            continue
+        same = push.child, msgspec.json.encode(push.kwargs, order="sorted")
+        if same not in having:
+            having[same] = _has_results(tx, catalogue, relation, push)
+        if having[same]:
+            yield push
+
+
+def _pushes(catalogue: Catalogue, relation: WorkIdRelation, pusher: demand.ParentToPush) -> list[Push]:
     numbers = tuple(pusher.submissions)
     return [
         Push(child, numbers, pusher.kwargs or {}, pusher.overrides or {})
-        for child in _children(catalogue, pusher)
+        for child in _children(catalogue, relation, pusher)
         if may_be_pushed(catalogue, child)
     ]
 
 
-def _children(catalogue: Catalogue, pusher: demand.ParentToPush) -> list[JobName]:
+def _children(catalogue: Catalogue, relation: WorkIdRelation, pusher: demand.ParentToPush) -> list[JobName]:
     """Return the children to plan for an ended job.
 
     An app has none if it has left the definitions or its keys have changed. If a user's function fails for the children
     of one app, the children of other apps are still returned.
     """
     try:
-        return _related(catalogue, pusher)
+        return _related(catalogue, relation, pusher)
     except BadRequest as error:
         subject = about(of_name(pusher.name))
         _LOG.error("not all downstream jobs of %s are planned: %s", pusher.name, error, extra=subject)
     if pusher.app not in catalogue:
         return []
-    return [child for of in catalogue.children_of(pusher.app) for child in _of_app(catalogue, pusher, of)]
+    apps = catalogue.children_of(pusher.app)
+    return [child for of in apps for child in _of_app(catalogue, relation, pusher, of)]
 
 
-def _has_results(tx: Tx, catalogue: Catalogue, push: Push) -> bool:
-    """Return whether the child has results for all work IDs that it needs, if it needs any. Otherwise it is not
-    planned: the end of the last chunk that it lacks plans it.
+def _has_results(tx: Tx, catalogue: Catalogue, relation: WorkIdRelation, push: Push) -> bool:
+    """Return whether the child has results for all work IDs that it needs. Otherwise it is not planned: the end of
+    the last chunk that it lacks plans it.
 
     The end of a chunk is recorded before its children are planned. So of two chunks that end at once, the second one
     to plan children sees both.
     """
-    if not catalogue.names_work_ids(push.child.app):
-        return True
     known = freshness.FreshnessFacts(tx, tx.current_time(), number=0)
     try:
-        needed = needed_work_ids(catalogue, push.child)
+        needed = relation.needed(push.child)
         return not any(
             missing_work_ids(catalogue, app, {push.child: each}, push.kwargs, known)
             for app, each in needed.items()
@@ -109,21 +127,25 @@ def _has_results(tx: Tx, catalogue: Catalogue, push: Push) -> bool:
         return False
 
 
-def _of_app(catalogue: Catalogue, pusher: demand.ParentToPush, of: str) -> list[JobName]:
+def _of_app(
+    catalogue: Catalogue, relation: WorkIdRelation, pusher: demand.ParentToPush, of: str
+) -> list[JobName]:
     """Return the children that belong to one app, or none if its function fails. The caller has logged the error."""
     try:
-        return _related(catalogue, pusher, of)
+        return _related(catalogue, relation, pusher, of)
     except BadRequest:
         return []
 
 
-def _related(catalogue: Catalogue, pusher: demand.ParentToPush, of: str | None = None) -> list[JobName]:
+def _related(
+    catalogue: Catalogue, relation: WorkIdRelation, pusher: demand.ParentToPush, of: str | None = None
+) -> list[JobName]:
     app = catalogue.app(pusher.app)
     if app.chunking is None:
         return list(keyspace_of(app, catalogue).children(app, pusher.key, pusher.state, of=of))
     if pusher.state is not State.SUCCEEDED:
         return []
-    return children_of_work_ids(catalogue, app, [*ids_of(pusher.work_ids or ())], of=of)
+    return relation.children(app, ids_of(pusher.work_ids or ()), of=of)
 
 
 def _planned(catalogue: Catalogue, pushes: list[Push]) -> Iterator[tuple[Push, tuple[PlannedJob, ...]]]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.keys.work_ids import WorkId
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET, Need
 from sluice.jobs.model.names import JobName
@@ -23,9 +24,8 @@ from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, put
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, ChunkKnowledge
 from sluice.planner.keyspaces.chunks.chunk_readers import (
-    children_of_work_ids,
+    WorkIdRelation,
     missing_work_ids,
-    needed_work_ids,
 )
 from sluice.planner.preview.forecast import Forecast, Outlook
 from sluice.planner.preview.preview import Lookup, Preview, parents_first, preview_chunks
@@ -69,6 +69,9 @@ class _Pushing:
         past: ChunkKnowledge,
     ) -> None:
         self._past = past
+        self._relation = WorkIdRelation(catalogue)
+        #: Work IDs of each child without results so far, by app.
+        self._missing: dict[JobName, dict[str, set[WorkId]]] = {}
         self._work_ids = {job.name: job.work_ids for job in found.jobs if job.work_ids}
         self._catalogue = catalogue
         self._submission = submission
@@ -125,19 +128,24 @@ class _Pushing:
         if app.chunking is None:
             return keyspace_of(app, self._catalogue).children(app, name.key, end, of=of)
         work_ids = self._work_ids.get(name, ()) if end is State.SUCCEEDED else ()
-        return children_of_work_ids(self._catalogue, app, work_ids, of=of)
+        return self._relation.children(app, work_ids, of=of)
 
     def _may_be_pushed(self, child: JobName) -> bool:
         """Return whether the end of a parent has the child planned: it reads no tables, and all of its work IDs have
         results by then."""
         if not may_be_pushed(self._catalogue, child):
             return False
-        for app, needed in needed_work_ids(self._catalogue, child).items():
-            kwargs = self._submission.kwargs
-            missing = missing_work_ids(self._catalogue, app, {child: needed}, kwargs, self._past)
-            if missing.difference(*(self._work_ids[name] for name in self._succeeding(app))):
-                return False
-        return True
+        if child not in self._missing:
+            self._missing[child] = {
+                app: missing_work_ids(
+                    self._catalogue, app, {child: needed}, self._submission.kwargs, self._past
+                )
+                for app, needed in self._relation.needed(child).items()
+            }
+        return not any(
+            missing.difference(*(self._work_ids[name] for name in self._succeeding(app)))
+            for app, missing in self._missing[child].items()
+        )
 
     def _succeeding(self, app: str) -> Iterator[JobName]:
         return (

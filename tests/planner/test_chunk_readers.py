@@ -17,7 +17,7 @@ from sluice.jobs.model.plan import EntryState, PlannedJob
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.planner.keyspaces.chunks.chunk_plan import chunk
-from sluice.planner.keyspaces.chunks.chunk_readers import children_of_work_ids, needed_work_ids
+from sluice.planner.keyspaces.chunks.chunk_readers import WorkIdRelation
 from sluice.planner.preview.forecast import Forecast
 from sluice.planner.preview.pushes import chunks_with_pushed
 from sluice.planner.preview.table_preview import TablePreview, preview_tables
@@ -78,12 +78,12 @@ def test_parents_and_children_are_one_relation(pairs: set[tuple[str, WorkId]]) -
     catalogue = catalogue_of(_apps())
     with patch.object(DrawnNeeds, "pairs", pairs):
         for name in jobs("report/{graz,oslo,rome}"):
-            named = needed_work_ids(catalogue, name)
+            named = WorkIdRelation(catalogue).needed(name)
             assert {each for of in named.values() for each in of.work_ids} == {
                 work_id for key, work_id in pairs if key == name.key
             }
         for work_id in _IDS:
-            children = children_of_work_ids(catalogue, catalogue["score"], [work_id])
+            children = WorkIdRelation(catalogue).children(catalogue["score"], [work_id])
             assert [child.key for child in children] == sorted(key for key, of in pairs if of == work_id)
 
 
@@ -221,4 +221,4 @@ def test_a_contradiction_is_refused() -> None:
             BadRequest, match="named the child report/graz, but does not name this work ID as a par"
         ),
     ):
-        children_of_work_ids(catalogue, catalogue["score"], [1])
+        WorkIdRelation(catalogue).children(catalogue["score"], [1])

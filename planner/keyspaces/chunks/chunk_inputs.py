@@ -32,7 +32,7 @@ from sluice.planner.keyspaces.template_keys import bridged_parents, united_needs
 
 #: Name by which a two-way function is given a work ID, and names one.
 WORK_ID = "work_id"
-#: Maximum number of pairs of a work ID and a job that it needs, in one submission: two for each of a million work IDs.
+#: Maximum number of pairs of a work ID and a job, in one submission: two for each of a million work IDs.
 PAIRS_MAX = 2_000_000
 
 #: Piece of a sorted list of work IDs: its first position, and the position after its last.

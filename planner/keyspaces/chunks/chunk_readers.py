@@ -11,7 +11,7 @@ Pure: ``ChunkKnowledge`` provides the history.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.dependency_links import Bridge
-from sluice.jobs.keys.identifiers import Value
+from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.work_ids import WorkId, in_order
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import Need
@@ -31,7 +31,7 @@ from sluice.jobs.model.submission import JSON, Submission
 from sluice.jobs.states import TERMINAL, State
 from sluice.planner.bubble_up.walk import with_added
 from sluice.planner.keyspaces.chunks.chunk_graph import nodes_of
-from sluice.planner.keyspaces.chunks.chunk_inputs import WORK_ID, named_work_ids
+from sluice.planner.keyspaces.chunks.chunk_inputs import PAIRS_MAX, WORK_ID, named_work_ids
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked, ChunkKnowledge, chunk
 from sluice.planner.keyspaces.template_keys import bridged_neighbours, neighbour_name
 
@@ -43,28 +43,100 @@ class NeededWorkIds(NamedTuple):
     lag_s_max: float | None
 
 
-def needed_work_ids(catalogue: Catalogue, name: JobName) -> dict[str, NeededWorkIds]:
-    """Return the work IDs that a job needs, by app. BadRequest if a two-way function fails, or contradicts itself."""
-    app = catalogue.app(name.app)
-    ids = app.read_key(name.key)
-    needed: dict[str, NeededWorkIds] = {}
-    for bridge in _bridges(catalogue, app):
-        for parent, work_ids in _named(bridge, app, ids):
-            _require_children(bridge, app, name, bridge.parents[parent], work_ids)
-            known = needed.get(parent, NeededWorkIds(frozenset(), None))
+class _Answer(NamedTuple):
+    """Work IDs of one app that a two-way function names for a job."""
+
+    bridge: Bridge
+    parent: App
+    work_ids: frozenset[WorkId]
+
+
+class WorkIdRelation:
+    """Relation between jobs with keys and the work IDs that they need. The parents of each job are determined once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._answers: dict[JobName, list[_Answer]] = {}
+
+    def needed(self, name: JobName) -> dict[str, NeededWorkIds]:
+        """Return the work IDs that a job needs, by app. BadRequest if a two-way function fails."""
+        needed: dict[str, NeededWorkIds] = {}
+        for bridge, parent, work_ids in self._of(name):
+            known = needed.get(parent.name, NeededWorkIds(frozenset(), None))
             lags_s = [lag for lag in (known.lag_s_max, bridge.lag_s_max) if lag is not None]
-            lag_s_max = min(lags_s, default=None)
-            needed[parent] = NeededWorkIds(known.work_ids | work_ids, lag_s_max)
-    return needed
+            needed[parent.name] = NeededWorkIds(known.work_ids | work_ids, min(lags_s, default=None))
+        return needed
+
+    def _of(self, name: JobName) -> list[_Answer]:
+        if name not in self._answers:
+            app = self._catalogue.app(name.app)
+            names_work_ids = self._catalogue.names_work_ids(name.app)
+            groups = self._catalogue.alternatives(name.app) if names_work_ids else ()
+            self._answers[name] = [
+                answer for group in groups for bridge in group.bridges for answer in _named(bridge, app, name)
+            ]
+        return self._answers[name]
+
+    def children(self, app: App, work_ids: Iterable[WorkId], *, of: str | None = None) -> list[JobName]:
+        """Return the jobs with keys that need any of these work IDs, in canonical order; with ``of`` the jobs of one
+        app. BadRequest if a job does not name such a work ID as a parent."""
+        found: set[JobName] = set()
+        groups = [each for each in self._catalogue.bridged_by(app.name) if of in (None, each[0].child.name)]
+        for work_id in work_ids:
+            for group, bridge in groups:
+                children = _children(bridge, group.child, app, work_id)
+                self._require_parent(bridge, children, app, work_id)
+                found |= children
+        return sorted(found)
+
+    def _require_parent(self, bridge: Bridge, names: Iterable[JobName], app: App, work_id: WorkId) -> None:
+        for name in names:
+            if not any(of is app and work_id in work_ids for _, of, work_ids in self._of(name)):
+                raise bridge.function.refusal(
+                    f"named the child {name}, but does not name this work ID as a parent of it",
+                    app.name,
+                    {WORK_ID: work_id},
+                )
+
+    def require_agreement(self) -> None:
+        """Raise BadRequest if the jobs so far name too many work IDs, or if a work ID does not name a job as a child
+        that names it as a parent. A function without ``children`` cannot contradict itself."""
+        answers = [(name, *answer) for name, of in self._answers.items() for answer in of]
+        if sum(len(work_ids) for *_, work_ids in answers) > PAIRS_MAX:
+            raise BadRequest(
+                f"The jobs name more than {PAIRS_MAX:,} work IDs in all; one submission may name that many.",
+                advice="Submit fewer jobs at once.",
+            )
+        known: dict[tuple[int, str, WorkId], set[JobName]] = {}
+        for name, bridge, parent, work_ids in answers:
+            if bridge.function.children is not None:
+                self._require_child(name, bridge, parent, work_ids, known)
+
+    def _require_child(
+        self,
+        name: JobName,
+        bridge: Bridge,
+        parent: App,
+        work_ids: Iterable[WorkId],
+        known: dict[tuple[int, str, WorkId], set[JobName]],
+    ) -> None:
+        """Raise BadRequest if a work ID does not name the job. ``known`` has the children of work IDs, by function."""
+        child = self._catalogue[name.app]
+        for work_id in work_ids:
+            place = id(bridge), parent.name, work_id
+            if place not in known:
+                known[place] = _children(bridge, child, parent, work_id)
+            if name not in known[place]:
+                raise bridge.function.refusal(
+                    f"did not name {name}, which named this work ID as a parent",
+                    parent.name,
+                    {WORK_ID: work_id},
+                )
 
 
-def _bridges(catalogue: Catalogue, app: App) -> Iterator[Bridge]:
-    if catalogue.names_work_ids(app.name):
-        yield from chain.from_iterable(group.bridges for group in catalogue.alternatives(app.name))
-
-
-def _named(bridge: Bridge, app: App, ids: Mapping[str, Value]) -> Iterator[tuple[str, frozenset[WorkId]]]:
-    """Yield the apps keyed by chunk of which the function names work IDs, each with these."""
+def _named(bridge: Bridge, app: App, name: JobName) -> Iterator[_Answer]:
+    """Yield the work IDs that the function names for a job, by app."""
+    ids = app.read_key(name.key)
     named = [*bridged_neighbours(bridge, app, ids)]
     for parent in bridge.parents.values():
         if parent.chunking is None:
@@ -76,20 +148,7 @@ def _named(bridge: Bridge, app: App, ids: Mapping[str, Value]) -> Iterator[tuple
                 f"named parents that cannot be used: {error}", app.name, ids
             ) from error
         if found:
-            yield parent.name, frozenset(found)
-
-
-def _require_children(
-    bridge: Bridge, app: App, name: JobName, parent: App, work_ids: Iterable[WorkId]
-) -> None:
-    """Raise BadRequest if a work ID does not name this job as a child, although the function has ``children``."""
-    if bridge.function.children is None:
-        return
-    for work_id in sorted(work_ids, key=in_order):
-        if name not in _children(bridge, app, parent, work_id):
-            raise bridge.function.refusal(
-                f"did not name {name}, which named this work ID as a parent", parent.name, {WORK_ID: work_id}
-            )
+            yield _Answer(bridge, parent, frozenset(found))
 
 
 def _children(bridge: Bridge, child: App, parent: App, work_id: WorkId) -> set[JobName]:
@@ -99,31 +158,6 @@ def _children(bridge: Bridge, child: App, parent: App, work_id: WorkId) -> set[J
         for neighbour in bridge.function.children_of(parent.name, ids)
         if neighbour.app == child.name
     }
-
-
-def children_of_work_ids(
-    catalogue: Catalogue, app: App, work_ids: Sequence[WorkId], *, of: str | None = None
-) -> list[JobName]:
-    """Return the jobs with keys that need any of these work IDs, in canonical order; with ``of`` the jobs of one app.
-    BadRequest if a job does not name such a work ID as a parent."""
-    found: set[JobName] = set()
-    for group, bridge in catalogue.bridged_by(app.name):
-        for work_id in work_ids if of in (None, group.child.name) else ():
-            children = _children(bridge, group.child, app, work_id) - found
-            for name in children:
-                _require_parent(bridge, group.child, name, app, work_id)
-            found |= children
-    return sorted(found)
-
-
-def _require_parent(bridge: Bridge, child: App, name: JobName, parent: App, work_id: WorkId) -> None:
-    named = dict(_named(bridge, child, child.read_key(name.key)))
-    if work_id not in named.get(parent.name, ()):
-        raise bridge.function.refusal(
-            f"named the child {name}, but does not name this work ID as a parent of it",
-            parent.name,
-            {WORK_ID: work_id},
-        )
 
 
 def missing_work_ids(
@@ -170,7 +204,9 @@ def with_chunks(
     """Return a submission's plan of jobs with keys with the needs for chunks, and these chunks. ``number`` is the
     submission's; 0 for a preview. BadRequest if it cannot be carried out."""
     plans = _ChunkPlans(catalogue, submission, known, number)
-    needed = {name: needed_work_ids(catalogue, name) for name in _undecided(catalogue, keyed, known)}
+    relation = WorkIdRelation(catalogue)
+    needed = {name: relation.needed(name) for name in _undecided(catalogue, keyed, known)}
+    relation.require_agreement()
     for app in sorted({*chain.from_iterable(needed.values())}):
         plans.add(app, {name: each[app] for name, each in needed.items() if app in each})
     return KeyedWithChunks(

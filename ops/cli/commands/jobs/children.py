@@ -15,7 +15,7 @@ from sluice.ops.cli.partition_texts import is_of_partitions, partition_children
 from sluice.ops.operations.job_names import related
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.chunks.chunk_inputs import related_work_ids
-from sluice.planner.keyspaces.chunks.chunk_readers import children_of_work_ids
+from sluice.planner.keyspaces.chunks.chunk_readers import WorkIdRelation
 from sluice.planner.keyspaces.partitions.partition_relation import children_of_job
 
 
@@ -63,7 +63,7 @@ def _related(context: CommandContext, app: str, key: str) -> _Related:
     if app in catalogue and catalogue[app].chunking and catalogue.bridged_by(app):
         ids = _work_ids(app, key)
         empty = f"No job with a key needs these work IDs of {app}: {short_text_of(ids)}"
-        return _Related(children_of_work_ids(catalogue, catalogue[app], ids), [], empty)
+        return _Related(WorkIdRelation(catalogue).children(catalogue[app], ids), [], empty)
     name = related(context, app, key)
     children = keyspace_of(catalogue[name.app], catalogue).children(catalogue[name.app], name.key)
     jobs = [*children, *children_of_job(catalogue, name)]

@@ -17,7 +17,7 @@ from sluice.ops.cli.partition_texts import AND_BEFORE, is_of_partitions, partiti
 from sluice.ops.operations.job_names import related
 from sluice.ops.text import span
 from sluice.planner.keyspaces.choose import keyspace_of
-from sluice.planner.keyspaces.chunks.chunk_readers import needed_work_ids
+from sluice.planner.keyspaces.chunks.chunk_readers import WorkIdRelation
 from sluice.planner.keyspaces.partitions.partition_relation import Relatives, parents_of_job
 
 #: Maximum number of values shown for an identifier of a group.
@@ -51,7 +51,7 @@ def run(context: CommandContext, options: Options) -> int:
     endless = {"and_before": tables} if (tables := [each.table for each in read if each.endless]) else {}
     needed = {
         of: sorted(each.work_ids, key=in_order)
-        for of, each in needed_work_ids(context.catalogue, name).items()
+        for of, each in WorkIdRelation(context.catalogue).needed(name).items()
     }
     named = {"work_ids": {of: parts_of(ids) for of, ids in needed.items()}} if needed else {}
     context.output.answer(
