@@ -10,17 +10,24 @@ from sluice.actors.planner.notify_rules import rules_of, store_rules
 from sluice.actors.planner.walks import Refuse, arrive, attempt
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
+from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
-from sluice.ledger.job_graph.readiness import ReadyJob
+from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream
 from sluice.ledger.keyspaces import freshness, partitions
 from sluice.ledger.lifecycle import plans, requests, submissions
 from sluice.planner.bubble_up.merge import merge
 from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.chunks.chunk_readers import chunk_apps_of
 from sluice.planner.keyspaces.partitions.refill import tables_of
+
+
+class _RepeatedWalk(Walk):
+    """Walk to a job that the submission requests already, for whatever reason. That reason stays."""
+
+    _asked_as = RequestReason.PULLED
 
 
 def plan_together(
@@ -50,8 +57,13 @@ def follow_turns(tx: Tx, catalogue: Catalogue, told: Propagated) -> list[ReadyJo
         seen.update(turned)
         askers = requests.requesters(tx, turned)
         now = _now(tx, catalogue, (asker.submission for asker in askers))
-        walks = _begun(catalogue, [(asker.number, asker.submission) for asker in askers], now, _stay)
+        walks = _begun(catalogue, askers, now, _stay, kind=_RepeatedWalk)
         told = _replan(tx, catalogue, arrive(tx, catalogue, walks, now, _stay))
+        # A walk that is refused leaves its job as it is, even if it cannot start any more.
+        if stuck := fail_upstream(tx, turned):
+            told = dependencies.together(
+                [told, Propagated([], [], stuck), dependencies.propagate(tx, [*stuck])]
+            )
         ready = ready + told.ready
         upstream_failed |= told.upstream_failed
     add_to_outbox(tx, [job for job, app in upstream_failed.items() if catalogue.follows_failure(app)])
@@ -91,20 +103,27 @@ def _now(tx: Tx, catalogue: Catalogue, wanted: Iterable[Submission]) -> datetime
 
 
 def _begun(
-    catalogue: Catalogue, wanted: Iterable[tuple[int, Submission]], now: datetime | None, refuse: Refuse
+    catalogue: Catalogue,
+    wanted: Iterable[tuple[int, Submission]],
+    now: datetime | None,
+    refuse: Refuse,
+    *,
+    kind: type[Walk] = Walk,
 ) -> list[Walk]:
     """Return a walk for each submission. If definitions have changed since it was made, a submission may have none."""
     return [
         walk
         for number, submission in wanted
-        if (walk := attempt(partial(_walk, catalogue, number, submission, now), number, refuse))
+        if (walk := attempt(partial(_walk, kind, catalogue, number, submission, now), number, refuse))
     ]
 
 
-def _walk(catalogue: Catalogue, number: int, submission: Submission, now: datetime | None) -> Walk:
+def _walk(
+    kind: type[Walk], catalogue: Catalogue, number: int, submission: Submission, now: datetime | None
+) -> Walk:
     """Begin a walk. BadRequest also if the submission may not have its rules of notification."""
     rules_of(catalogue, submission)
-    return Walk(catalogue, number, submission, now)
+    return kind(catalogue, number, submission, now)
 
 
 def _stay(number: int, reason: str) -> None:

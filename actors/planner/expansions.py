@@ -99,7 +99,7 @@ def _plan(catalogue: Catalogue, walks: list[ExpansionWalk]) -> JobPlan:
     """Return the plan of all walks. Named jobs that have ended run again, and all named jobs get their new needs."""
     plan = merge(catalogue, walks)
     jobs = {job.name: job for job in plan.jobs}
-    held = {name for walk in walks for name in (walk.needs.parent, *walk.needs.left)}
+    held = {name for walk in walks for name in walk.needs.held}
     for name in held:
         put(jobs, PlannedJob(name=name, standing=EntryState.EXPECTED))
     reruns = [RerunRequest(walk.number, ended) for walk in walks if (ended := tuple(walk.ended()))]
@@ -117,12 +117,12 @@ def _replace(tx: Tx, planned: OpenExpansion, needs: AddedNeeds) -> tuple[list[in
     else needs. Return the cancelled jobs, and the other jobs that may run now."""
     if not needs.left:
         return [], []
-    cancelled = _cancel(tx, planned, needs.dropped)
     ids = {planned.name: planned.id} | {each.name: each.id for each in planned.before}
     left = [ids[name] for name in needs.left]
     parents = [ids[name] for name in needs.replaced]
     defined = [(ids[child], gate, ids[parent]) for child, gate, parent in needs.defined]
     expansions.detach(tx, left, parents=parents, defined=defined)
+    cancelled = _cancel(tx, planned, needs.dropped)
     return cancelled, make_ready(tx, By.PLANNER, [id for id in left if id not in cancelled])
 
 

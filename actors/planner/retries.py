@@ -1,9 +1,9 @@
 """Retries of submissions and of selected jobs.
 
 Retry of a submission: it is opened again, and its jobs that have not succeeded run again. The submission keeps its jobs
-and requests no others. Opening it is one guarded write. So of two retries one is refused, and a cancellation comes
-before or after it. Jobs of other submissions that ended because of these stay ended; a retry of those submissions
-revives them.
+and requests no others, except jobs that were added since (``job.expand``) and that these need. Opening it is one
+guarded write. So of two retries one is refused, and a cancellation comes before or after it. Jobs of other submissions
+that ended because of these stay ended; a retry of those submissions revives them.
 
 Retry of selected jobs (``rerun: alone``): a new submission names them. Those that have not succeeded run again, and
 so do the jobs that could not run because of them. The failed submissions that requested any of these are active again,
@@ -30,7 +30,8 @@ from sluice.jobs.model.plan import JobPlan, RequestReason
 from sluice.jobs.model.submission import COMPENSATION, Submission, SubmissionState
 from sluice.jobs.states import UNSUCCESSFUL
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.job_graph import demand, known_jobs, reruns
+from sluice.ledger.job_graph import demand, expansions, known_jobs, reruns
+from sluice.ledger.job_graph.dependencies import Propagated
 from sluice.ledger.job_graph.readiness import ReadyJob
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.ledger.lifecycle.submissions import ReceivedSubmission
@@ -124,10 +125,12 @@ def run_again(
         tried.update(names)
         if names:
             ready += _plan_again(tx, catalogue, number, names, complete=complete)
-        ready += pauses.apply(tx, demand.live(tx, number))
+        live = demand.live(tx, number)
+        ready += pauses.apply(tx, live)
         names = [*filter(among, demand.unsuccessful(tx, number))]
         if tried.issuperset(names):
-            return ready
+            lacking = expansions.lacking_requests(tx, live)
+            return ready + follow_turns(tx, catalogue, Propagated([], lacking, {}))
 
 
 def _plan_again(

@@ -17,9 +17,11 @@ Races:
 - A planner against a rerun of the expanding job: the planner locks its row. It finds it succeeded, and the rerun comes
   after the plan. Or it finds it waiting, and leaves the expansion to the next success, which replaces it.
 - A planner against a cancellation: the planner locks the submissions before it reads their states.
-- A planner against a plan that requests the last job: the plan may have read the needs of that job before. So it also
-  requests the added jobs that it finds when it holds the job (``request_added``). Or it may come after the planner has
-  read the submissions, and before it holds the job. Then the planner leaves the expansion in the outbox
+- A planner against a plan that requests the last job: each of them locks the job and then reads the other's writes
+  (``lacking_requests``). If the plan has read the needs of the job before, it walks to the added jobs again. If it has
+  requested the job before, the planner walks for its submission too.
+- A planner against a plan that requests the expanding job: the plan may come after the planner has read the
+  submissions, and before it holds the job. Then the planner leaves the expansion in the outbox
   (``has_other_requesters``).
 - An outcome that comes too late: it may store an expansion under its claim, but no planner reads it, because the job
   has not succeeded under that claim. It replaces no expansion of a later claim.
@@ -34,6 +36,7 @@ from typing import NamedTuple
 from sluice.jobs.expansions import Expansion, decoded
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.plan import RequestReason
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.job_graph import dependencies
@@ -88,8 +91,16 @@ FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAIT
     JOIN submission_job asked ON asked.job = child.id
 WHERE need.parent = %(job)s
 """
+# Submissions with requests for the last jobs too. They may request the added jobs.
 _LOCK_ASKING = f"""
-SELECT number FROM submission WHERE number IN (SELECT submission FROM ({_ASKING}) asking) ORDER BY number FOR SHARE
+SELECT number FROM submission WHERE number IN (
+    SELECT submission FROM ({_ASKING}) asking
+    UNION ALL
+    SELECT asked.submission FROM expansion CROSS JOIN jsonb_array_elements(body) AS part
+        JOIN job last ON last.app = part -> 'then' ->> 0 AND last.key = part -> 'then' ->> 1
+        JOIN submission_job asked ON asked.job = last.id
+    WHERE expansion.job = %(job)s)
+ORDER BY number FOR SHARE
 """
 _REQUESTS = f"""
 SELECT submission.number, min(submission_job.request_reason)
@@ -101,14 +112,17 @@ _OTHER_REQUESTERS = f"""
 SELECT 1 FROM ({_ASKING}) AS submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission.number <> ALL(%(numbers)s::bigint[]) AND {STILL_WANTS} LIMIT 1
 """
-# For a plan whose walk has read the states before the added jobs were planned.
-_REQUEST_ADDED = f"""
-INSERT INTO submission_job (submission, job, request_reason)
-SELECT DISTINCT asked.submission, need.parent, {RequestReason.PULLED:d}
-FROM submission_job asked JOIN need ON need.child = asked.job AND need.added
-    JOIN job parent ON parent.id = need.parent AND parent.state IN ({sql_list(*sorted(LIVE))})
-WHERE asked.job = ANY(%(jobs)s) AND asked.submission = ANY(%(numbers)s)
-ORDER BY 1, 2 ON CONFLICT (submission, job) DO NOTHING RETURNING job
+# States of jobs that a walk to their child requests. A cancelled job runs again then.
+_REQUESTABLE = sql_list(*sorted({*LIVE, State.CANCELLED}))
+# A pushed job does not count, because a push requests no parents.
+_LACKING_REQUESTS = f"""
+SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' AND EXISTS (
+    SELECT FROM need JOIN job parent ON parent.id = need.parent AND parent.state IN ({_REQUESTABLE})
+        JOIN submission_job asked ON asked.job = need.child AND asked.request_reason <> {RequestReason.PUSHED:d}
+        JOIN submission ON submission.number = asked.submission AND submission.state = '{SubmissionState.ACTIVE}'
+    WHERE need.child = job.id AND need.added AND NOT EXISTS (
+        SELECT FROM submission_job own WHERE own.submission = asked.submission AND own.job = need.parent))
+ORDER BY id
 """
 # A need stays if another job has added both the parent and the child: then it has added this need too.
 _OBSOLETE = """
@@ -126,10 +140,25 @@ _CLOSE = """
 WITH closed AS (UPDATE expansion SET body = NULL WHERE job = ANY(%(jobs)s))
 UPDATE job SET expansion = 'entered' WHERE id = ANY(%(jobs)s)
 """
-_WITHDRAW = """
+# A request stays if a waiting job that the submission requests needs the job, or if it has another reason than that for
+# the jobs that had added it: then the submission names the job.
+_WITHDRAW = f"""
+WITH RECURSIVE needed (submission, job) AS (
+    SELECT asked.submission, need.parent
+    FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
+        JOIN submission_job asked ON asked.job = child.id AND asked.request_reason <> {RequestReason.PUSHED:d}
+    WHERE need.parent = ANY(%(jobs)s) AND need.child <> ALL(%(jobs)s)
+    UNION
+    SELECT needed.submission, need.parent
+    FROM needed JOIN job child ON child.id = needed.job AND child.state = '{State.WAITING}'
+        JOIN need ON need.child = child.id
+    WHERE need.parent = ANY(%(jobs)s)
+)
 DELETE FROM submission_job USING submission_job expanding
 WHERE submission_job.job = ANY(%(jobs)s) AND expanding.job = ANY(%(parents)s)
   AND expanding.submission = submission_job.submission
+  AND expanding.request_reason <= submission_job.request_reason
+  AND (submission_job.submission, submission_job.job) NOT IN (SELECT submission, job FROM needed)
 """
 
 
@@ -216,10 +245,10 @@ def lock_requested(tx: Tx, jobs: list[int]) -> list[int]:
     return [job for job in tx.column(_HOLD_OPEN, jobs=jobs) if has_other_requesters(tx, job, [])]
 
 
-def request_added(tx: Tx, jobs: list[int], *, numbers: list[int]) -> list[int]:
-    """Have these submissions also request the added jobs that these jobs of theirs need, unless they have ended. Return
-    the jobs with new requests."""
-    return tx.column(_REQUEST_ADDED, jobs=jobs, numbers=numbers) if jobs else []
+def lacking_requests(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return the waiting jobs among these that a submission requests without requesting the added jobs that they need.
+    Its cancellation does not concern these jobs, and that of another submission would cancel them."""
+    return tx.column(_LACKING_REQUESTS, jobs=jobs) if jobs else []
 
 
 def detach(tx: Tx, jobs: list[int], *, parents: list[int], defined: list[tuple[int, int, int]]) -> None:
@@ -239,5 +268,6 @@ def close(tx: Tx, jobs: list[int]) -> None:
 
 
 def withdraw(tx: Tx, jobs: list[int], *, parents: list[int]) -> None:
-    """Remove the requests for added jobs by the submissions that request the jobs that had added them."""
+    """Remove the requests for added jobs by the submissions that request the jobs that had added them. Requests that
+    such a submission has for another reason stay. Call it once the last jobs have lost their needs."""
     tx.write(_WITHDRAW, jobs=jobs, parents=parents)

@@ -40,7 +40,7 @@ WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%
 ORDER BY id FOR UPDATE
 """
 _HOLD = f"""
-SELECT id, state, paused, expansion IS NOT NULL, coalesce({dependencies.EXPANDING}, false)
+SELECT id, state, paused, coalesce({dependencies.EXPANDING}, false)
 FROM job parent WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE
 """
 
@@ -73,7 +73,6 @@ class _Entered(Struct, frozen=True):
     split: list[int]
     held_back: list[int]
     reruns: list[tuple[RerunRequest, list[int]]]
-    adds_jobs: bool
 
     def numbers(self, jobs: Iterable[PlannedJob]) -> list[int]:
         return [self.ids[job.name] for job in jobs]
@@ -128,15 +127,14 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
         split=held.split,
         held_back=held.paused,
         reruns=reruns,
-        adds_jobs=held.adds_jobs,
     )
 
 
 def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     """Write the needs of the jobs, and the requests for them.
 
-    Return other jobs with new requests, which are halves of split jobs and added jobs, and the jobs with gates that
-    were counted again because a parent may have ended before.
+    Return other jobs with new requests, which are halves of split jobs, and the jobs with gates that were counted again
+    because a parent may have ended before.
     """
     plan, ids, again = entered.plan, entered.ids, entered.requested_again
     dependencies.write(tx, entered.fresh, ids)
@@ -149,13 +147,11 @@ def _connect(tx: Tx, entered: _Entered) -> tuple[list[int], list[int]]:
     demand.request(
         tx, [(number, ids[name], request_reason) for number, name, request_reason in plan.requests]
     )
-    asking = sorted({number for number, _, _ in plan.requests}) if entered.adds_jobs else []
-    added = expansions.request_added(tx, entered.numbers(again), numbers=asking) if asking else []
     halves = bisection.replace_split(tx, entered.split)
     decided = _decided(entered.fresh, entered.older.keys() | {job.name for job in entered.skipped})
     replanned = entered.numbers([*decided, *changed])
     dependencies.recount(tx, replanned)
-    return sorted({*halves, *added}), replanned
+    return halves, replanned
 
 
 def _rejoin(tx: Tx, entered: _Entered) -> list[int]:
@@ -183,10 +179,15 @@ def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]
 
 
 def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJob]) -> Propagated:
-    """End the jobs that can no longer start, and propagate these ends and the skipped jobs."""
-    upstream_failed = fail_upstream(tx, touched)
+    """End the jobs that can no longer start, and propagate these ends and the skipped jobs.
+
+    Submissions that request a job without the added jobs that it needs must walk to it again. So it counts as turned,
+    even if these have been cancelled and it cannot start by now.
+    """
+    lacking = expansions.lacking_requests(tx, sorted({*touched, *entered.numbers(entered.requested_again)}))
+    upstream_failed = fail_upstream(tx, [job for job in touched if job not in lacking])
     told = dependencies.propagate(tx, [*entered.numbers(entered.skipped), *upstream_failed])
-    turned = dependencies.turned(tx, touched)
+    turned = dependencies.turned(tx, touched) + lacking
     if any(rerun.alone for rerun, _ in entered.reruns):
         turned += tx.column(_WITHOUT_PARENTS, jobs=touched)
     ready = _as_asked(ready, entered.plan, entered.ids) + told.ready
@@ -203,18 +204,16 @@ class _HeldJob(NamedTuple):
     id: int
     state: str
     paused: bool
-    adds_jobs: bool
     is_expanding: bool
 
 
 class _Held(NamedTuple):
-    """Existing jobs of a plan, with the split and the paused jobs among them. ``adds_jobs``: one of them has added
-    jobs. ``expanding`` jobs add jobs that are not planned yet."""
+    """Existing jobs of a plan, with the split and the paused jobs among them. ``expanding`` jobs add jobs that are not
+    planned yet."""
 
     ids: dict[JobName, int]
     split: list[int]
     paused: list[int]
-    adds_jobs: bool
     expanding: list[int]
 
 
@@ -238,7 +237,6 @@ def _held(ids: dict[JobName, int], held: Sequence[_HeldJob]) -> _Held:
         ids,
         split=[job.id for job in held if job.state == State.SPLIT],
         paused=[job.id for job in held if job.paused],
-        adds_jobs=any(job.adds_jobs for job in held),
         expanding=[job.id for job in held if job.is_expanding],
     )
 

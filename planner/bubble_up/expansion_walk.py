@@ -22,14 +22,15 @@ class AddedNeeds:
     ``left`` are jobs of an earlier expansion that are not named any more. They lose the needs of that expansion, of
     which the parents are ``replaced``. Needs that the definitions of these jobs have too are ``defined``, each with the
     place of its gate, and stay. ``dropped`` are jobs of ``left`` that do not depend on the job by their definition, and
-    that no other job has added. The jobs of ``shared`` were added by others too.
+    that no other job has added. The jobs of ``shared`` were added by others too. ``held`` are the jobs whose needs, or
+    whose requests by other submissions, the plan depends on: the job, the last jobs, and ``left``.
     """
 
     def __init__(
         self,
         catalogue: Catalogue,
         parent: JobName,
-        expansions: Iterable[Expansion],
+        expansions: Collection[Expansion],
         before: Iterable[JobName],
         shared: Iterable[JobName] = (),
     ) -> None:
@@ -48,6 +49,8 @@ class AddedNeeds:
         self.defined = [need for name in self.left for need in _defined(catalogue, name, self.replaced)]
         depending = {child for child, _, needed in self.defined if needed == parent}
         self.dropped = {*self.left} - shared - depending
+        last = {expansion.then for expansion in expansions if expansion.then is not None}
+        self.held = {parent, *self.left, *last}
 
     def needs(self, name: JobName, known: Iterable[Need]) -> tuple[Need, ...]:
         """Return the added needs of a job from now on. ``known`` are its added needs in the ledger. Needs that other

@@ -347,3 +347,163 @@ def test_a_lost_claim_adds_nothing(parts: World) -> None:
     assert not parts.record(claimed, expansions=expanded(1))
     succeed(parts, "split", expanded(2))
     assert parts.states() == {"split": DONE, "part/1_2": State.READY, "join": State.WAITING}
+
+
+@pytest.fixture
+def shared(parts: World) -> World:
+    """Return a world in which split/1 names join/1 as its last job, join waits for other, and last may use spare
+    instead of join."""
+    parts.define(
+        {
+            "source": PLAIN,
+            "other": PLAIN,
+            "spare": PLAIN,
+            "split": PLAIN,
+            "part": PART | {"max_fails": 0},
+            "join": PLAIN | {"max_fails": 0, "depends_on": {"app_name": ["other"]}},
+            "last": PLAIN
+            | {"depends_on": {"first": {"app_name": ["join"]}, "second": {"app_name": ["spare"]}}},
+        }
+    )
+    return parts
+
+
+def test_a_submission_that_requests_the_last_job_keeps_its_parts_when_another_one_is_cancelled(
+    shared: World,
+) -> None:
+    expanding = shared.submit("split", push="wanted")
+    before = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1, 2))
+    after = shared.submit("last", push="wanted")
+    shared.cancel(expanding)
+    shared.cancel(before)
+    assert (shared.state("part/1_1"), shared.state("part/1_2")) == (State.READY, State.READY)
+    run_all(shared, "part/1_1", "part/1_2", "other", "join", "last")
+    assert shared.submission(after) is SubmissionState.SUCCEEDED
+
+
+@pytest.mark.parametrize("requested", ["join", "last"])
+def test_a_submission_planned_before_the_expansion_keeps_the_parts_of_its_last_job(
+    shared: World, requested: str
+) -> None:
+    expanding = shared.submit("split", push="wanted")
+    asked = shared.submit(requested, push="wanted")
+    succeed(shared, "split", expanded(1, 2))
+    shared.cancel(expanding)
+    assert (shared.state("part/1_1"), shared.state("part/1_2")) == (State.READY, State.READY)
+    run_all(shared, "part/1_1", "part/1_2", "other", *dict.fromkeys(["join", requested]))
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_the_last_of_all_cancellations_cancels_the_parts(shared: World) -> None:
+    expanding = shared.submit("split", push="wanted")
+    asked = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1))
+    shared.cancel(expanding)
+    shared.cancel(asked)
+    assert (shared.state("part/1_1"), shared.state("join")) == (State.CANCELLED, State.CANCELLED)
+
+
+def test_a_submission_of_the_last_job_also_requests_what_its_parts_need(shared: World) -> None:
+    shared.define(
+        {
+            **shared.defined,
+            "part": PART | {"autofill_values": {"n": ["1"]}, "depends_on": {"app_name": ["source"]}},
+        }
+    )
+    expanding = shared.submit("split", push="wanted")
+    asked = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1))
+    shared.cancel(expanding)
+    run_all(shared, "source", "part/1_1", "other", "join")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_submission_of_the_last_job_requests_the_jobs_that_a_part_adds(shared: World) -> None:
+    expanding = shared.submit("split", push="wanted")
+    asked = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1))
+    succeed(shared, "part/1_1", expanded(11))
+    shared.cancel(expanding)
+    run_all(shared, "part/1_11", "other", "join")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_repeated_plan_of_an_expansion_requests_the_parts_for_the_submission_of_the_last_job(
+    shared: World,
+) -> None:
+    expanding = shared.submit("split", push="wanted")
+    shared.submit("join", push="wanted")
+    claimed = shared.take("split")
+    outcome = Outcome(ending=Ending.DONE, expansions=expanded(1))
+    transactions.settle(shared.ledger, shared.catalogue, {claimed.right: outcome})
+    shared.tick(after_s=60)
+    shared.tick(after_s=60)
+    shared.cancel(expanding)
+    assert shared.state("part/1_1") is State.READY
+
+
+def test_parts_that_are_not_named_any_more_are_cancelled_for_each_submission_of_the_last_job(
+    shared: World,
+) -> None:
+    shared.submit("split", push="wanted")
+    asked = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1, 2, 3))
+    shared.submit("part", "1_3", push="wanted")
+    shared.submit("split", rerun="job", push="wanted")
+    succeed(shared, "split", expanded(1))
+    states = [shared.state(f"part/1_{n}") for n in (1, 2, 3)]
+    assert states == [State.READY, State.CANCELLED, State.READY]
+    run_all(shared, "part/1_1", "other", "join")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_job_that_is_not_named_any_more_runs_for_another_job_that_needs_it(shared: World) -> None:
+    needs = {"depends_on": {"app_name": ["split", "part", "other"]}}
+    part = PART | {"autofill_values": {"n": ["2", "4"]}}
+    shared.define({**shared.defined, "part": part, "last": PLAIN | needs})
+    shared.submit("split", push="wanted")
+    succeed(shared, "split", expanded(2, 4, 5, then=None))
+    shared.submit("split", rerun="job", push="wanted")
+    asked = shared.submit("last", push="wanted")
+    succeed(shared, "split", expanded(2, then=None))
+    assert (shared.state("part/1_4"), shared.state("part/1_5")) == (State.READY, State.CANCELLED)
+    run_all(shared, "part/1_2", "part/1_4", "other", "last")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_last_job_that_is_only_a_parent_may_fail_if_there_is_an_alternative(shared: World) -> None:
+    shared.submit("split", push="wanted")
+    asked = shared.submit("last", push="wanted")
+    succeed(shared, "split", expanded(1))
+    run_all(shared, "part/1_1", "other")
+    shared.finish("join", Ending.ERROR)
+    run_all(shared, "spare", "last")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_retried_submission_requests_the_parts_that_were_added_since(shared: World) -> None:
+    shared.submit("split", push="wanted")
+    asked = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1))
+    shared.finish("part/1_1", Ending.ERROR)
+    run_all(shared, "other")
+    assert shared.submission(asked) is SubmissionState.FAILED
+    again = shared.submit("split", rerun="job", push="wanted")
+    succeed(shared, "split", expanded(1, 2))
+    shared.retry(asked)
+    shared.cancel(again)
+    run_all(shared, "part/1_1", "part/1_2", "join")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED
+
+
+def test_a_submission_of_the_last_job_keeps_another_run_of_the_job_that_adds_its_parts(shared: World) -> None:
+    shared.submit("split", push="wanted")
+    asked = shared.submit("join", push="wanted")
+    succeed(shared, "split", expanded(1, 2))
+    run_all(shared, "part/1_1")
+    again = shared.submit("split", rerun="job", push="wanted")
+    shared.cancel(again)
+    succeed(shared, "split", expanded(1, 2))
+    run_all(shared, "part/1_1", "part/1_2", "other", "join")
+    assert shared.submission(asked) is SubmissionState.SUCCEEDED

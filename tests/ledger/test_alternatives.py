@@ -3,6 +3,7 @@
 import pytest
 
 from sluice.jobs.model.job import Ending
+from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from tests.world import World
 
@@ -43,3 +44,18 @@ def test_an_undefined_child_app_does_not_prevent_the_judgement_of_a_failed_paren
     world.define(known)
     world.submit("last")
     assert (world.state("b"), world.state("c")) == (State.READY, State.READY)
+
+
+def test_a_parent_with_a_lost_alternative_may_fail_if_its_child_has_another_one(world: World) -> None:
+    middle = {"one": {"app_name": ["a"]}, "two": {"app_name": ["b"]}}
+    ways = {"one": {"app_name": ["middle"]}, "two": {"app_name": ["c"]}}
+    plain = ONE | {"max_fails": 0}
+    apps = {"middle": plain | {"depends_on": middle}, "last": plain | {"depends_on": ways}}
+    world.define({**dict.fromkeys("abc", plain), **apps})
+    asked = world.submit("last", push="wanted")
+    world.finish("a", Ending.ERROR)
+    world.finish("b")
+    world.finish("middle", Ending.ERROR)
+    world.finish("c")
+    world.finish("last")
+    assert world.submission(asked) is SubmissionState.SUCCEEDED

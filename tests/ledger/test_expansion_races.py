@@ -12,7 +12,8 @@ from sluice.broker.messages import Ended
 from sluice.jobs.expansions import Expansion, encoded
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import State
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.states import TERMINAL, State
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.job_graph import expansions
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -159,6 +160,76 @@ def test_two_verbs_that_race_with_an_expansion_keep_the_rules(
     embedded_url: str, pair: Pair, swapped: bool
 ) -> None:
     _meet(embedded_url, pair, swapped=swapped)
+
+
+class SharedMeeting(Meeting):
+    """World in which ``asked`` requests ``split``, which has succeeded and adds two jobs. ``other`` requests ``join``,
+    which needs them, and knows nothing of ``split``. Nothing is judged yet."""
+
+    def __init__(self, url: str, *, is_requested: bool) -> None:
+        Acts.__init__(self, url)
+        self.world.define(
+            {
+                "split": _PLAIN,
+                "first": _PLAIN,
+                "part": _PLAIN,
+                "join": _PLAIN | {"depends_on": {"app_name": ["first"]}},
+            }
+        )
+        self.added = []
+        self.world.submit("split", id="asked", push="wanted")
+        if is_requested:
+            self.world.submit("join", id="other", push="wanted")
+        self.split = self.succeed(self.world.take("split"), "1", "2")
+
+    def request(self) -> Act:
+        return self.plan("join", id="other", push="wanted")
+
+    def expand_and_cancel(self) -> Act:
+        """Plan the added jobs, and then cancel the submission that requests ``split``."""
+        acts = self.expand(), self.cancel("asked")
+        return lambda ledger: [message for act in acts for message in act(ledger)]
+
+
+SHARED_PAIRS: dict[str, tuple[bool, Callable[[SharedMeeting], tuple[Act, Act]]]] = {
+    "a planner and a plan for the last job": (False, lambda m: (m.expand(), m.request())),
+    "a plan for the last job, and a planner and a cancellation": (
+        False,
+        lambda m: (m.request(), m.expand_and_cancel()),
+    ),
+    "a planner and the cancellation of its submission": (True, lambda m: (m.expand(), m.cancel("asked"))),
+    "two planners": (True, lambda m: (m.expand(), m.expand_again())),
+    "a planner and the cancellation of the last job": (True, lambda m: (m.expand(), m.cancel("other"))),
+}
+
+
+@pytest.mark.parametrize("name", SHARED_PAIRS)
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_cancelled_submission_leaves_the_last_job_of_another_one(
+    embedded_url: str, name: str, swapped: bool
+) -> None:
+    """Cancel the submission that requested the expansion, in the race or after it."""
+    is_requested, pair = SHARED_PAIRS[name]
+    meet_and_finish(
+        lambda: SharedMeeting(embedded_url, is_requested=is_requested),
+        pair,
+        _finish_without_the_expanding_submission,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
+
+
+def _finish_without_the_expanding_submission(m: SharedMeeting) -> None:
+    m.cancel("asked")(m.world.ledger)
+    m.world.deliver()
+    if m.world.submission("other") is SubmissionState.CANCELLED:
+        assert set(m.world.states().values()) <= TERMINAL
+        return
+    finish_all_jobs(m.world)
+    states = m.world.states()
+    assert m.world.submission("other") is SubmissionState.SUCCEEDED, states
+    needed = m.world.ledger.transact(lambda tx: tx.column(_NEEDED))
+    assert {states["part" if key == "1" else f"part/{key}"] for key in needed} <= {State.SUCCEEDED}
 
 
 def test_without_the_lock_of_the_expansion_two_planners_run_a_part_twice(

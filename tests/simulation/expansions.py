@@ -5,7 +5,9 @@ from typing import Any
 
 from sluice.jobs.expansions import Expansion, encoded
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import State
+from sluice.jobs.model.plan import RequestReason
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.claims import ClaimedJob
 
@@ -24,6 +26,22 @@ SELECT job.app, job.key, job.claim,
        ARRAY(SELECT app || '/' || key FROM job) AS existing
 FROM job WHERE job.app LIKE '{SPLIT}%%' AND job.state = '{State.SUCCEEDED}' AND job.expansion = 'entered'
 """
+# A pushed job does not count, because a push requests no parents.
+_UNREQUESTED = f"""
+SELECT DISTINCT parent.app || '/' || parent.key || ' for ' || submission.id
+FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
+    JOIN job parent ON parent.id = need.parent AND parent.state IN ({sql_list(*sorted(LIVE))})
+    JOIN submission_job asked ON asked.job = child.id AND asked.request_reason <> {RequestReason.PUSHED:d}
+    JOIN submission ON submission.number = asked.submission AND submission.state = '{SubmissionState.ACTIVE}'
+WHERE need.added AND NOT EXISTS (
+    SELECT FROM submission_job own WHERE own.submission = asked.submission AND own.job = parent.id)
+"""
+
+
+def unrequested(tx: Tx) -> list[str]:
+    """Return the added jobs that a waiting job needs, and that a submission of that job does not request. Another
+    submission could cancel them."""
+    return tx.column(_UNREQUESTED)
 
 
 def with_drawn_expansions(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:

@@ -165,6 +165,9 @@ _OF_JOBS = {
     "jobs of an earlier expansion are kept": Mutant(
         code(expansions, "_DETACH", "SELECT %(jobs)s::bigint[], %(parents)s::bigint[]"), theme="expansions"
     ),
+    "a submission of a last job does not request its parts": Mutant(
+        code(expansions, "lacking_requests", lambda tx, jobs: []), theme="expansions"
+    ),
     "skipped and failed parents are forgotten": Mutant(
         code(dependencies, "fail_upstream", lambda tx, jobs: {}), theme="templates", first=7
     ),

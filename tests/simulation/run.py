@@ -32,6 +32,7 @@ from tests.simulation.definitions import (
     drawn_trips,
 )
 from tests.simulation.environment import Ground
+from tests.simulation.expansions import unrequested
 from tests.simulation.faults import drawn
 from tests.simulation.journals import misplaced, off_course
 from tests.simulation.overdue_work import neglected
@@ -193,6 +194,7 @@ class _Watched:
             *(f"begun although only paused submissions request it: {job}" for job in began),
             *begun_in_spite(tx, since, self._open),
             *map(str, breaches(tx)),
+            *(f"not requested: {job}" for job in unrequested(tx)),
             *(f"at once: {pair}" for pair in twice_at_once(tx)),
             *(f"more than may be at once: {pool}" for pool in (crowded(tx) if has_pools else ())),
             *(f"more than may start: {bucket}" for bucket in (overdrawn(tx) if has_pools else ())),
