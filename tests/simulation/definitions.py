@@ -22,6 +22,7 @@ from tests.simulation.partitions import (
     is_by_partition,
 )
 from tests.simulation.pools import with_drawn_pools
+from tests.simulation.readers import with_drawn_readers
 from tests.simulation.sagas import (
     failing_saga,
     undoes,
@@ -29,6 +30,7 @@ from tests.simulation.sagas import (
     with_drawn_sagas,
     with_drawn_undoing,
 )
+from tests.simulation.slices import with_drawn_slices
 
 KEYS = ("1", "2")
 #: Mostly long after everything has ended, and sometimes in the middle of it.
@@ -37,7 +39,7 @@ END_BEFORE = ("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-01-01T00:00:
 
 def drawn_apps(rng: random.Random) -> dict[str, Any]:
     """Draw two to six apps in an acyclic graph. Some enumerate values of their own, some have several alternatives."""
-    return with_drawn_days(rng, _drawn_kinds(rng), OUTSIDE)
+    return with_drawn_tables(rng, _drawn_kinds(rng))
 
 
 def drawn_breakers(rng: random.Random) -> dict[str, Any]:
@@ -54,7 +56,13 @@ def drawn_chunks(rng: random.Random) -> dict[str, Any]:
 
 
 def drawn_partitions(rng: random.Random) -> dict[str, Any]:
-    return with_drawn_days(rng, _some(drawn_partition_apps, rng), OUTSIDE)
+    return with_drawn_tables(rng, _some(drawn_partition_apps, rng))
+
+
+def with_drawn_tables(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
+    """Return the apps, some with jobs with keys that make or read tables, and some with slices."""
+    apps = with_drawn_readers(rng, with_drawn_days(rng, apps, OUTSIDE), OUTSIDE)
+    return with_drawn_slices(rng, apps, OUTSIDE)
 
 
 def drawn_sagas(rng: random.Random) -> dict[str, Any]:
@@ -116,7 +124,7 @@ def _drawn_words(rng: random.Random, name: str, app: dict[str, Any]) -> dict[str
     if "chunk_size" in app:
         return drawn_chunk_words(rng, name)
     if is_by_partition(app):
-        return drawn_partition_words(rng, name)
+        return drawn_partition_words(rng, name, app)
     if is_dated(app):
         return drawn_dated_words(rng, name, app)
     words: dict[str, Any] = {"app": name, "key": _drawn_key(rng, app)}

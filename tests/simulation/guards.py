@@ -1,5 +1,6 @@
 """Guards that a test can break, by the effect of breaking them. Guards of sagas are in ``guards_of_sagas.py``, those of
-notifications in ``guards_of_notifications.py``."""
+notifications in ``guards_of_notifications.py``, and those of jobs that read tables, and of slices, in
+``guards_of_tables.py``."""
 
 from itertools import islice
 
@@ -18,7 +19,12 @@ from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
-from tests.simulation import guards_of_chunk_readers, guards_of_notifications, guards_of_sagas
+from tests.simulation import (
+    guards_of_chunk_readers,
+    guards_of_notifications,
+    guards_of_sagas,
+    guards_of_tables,
+)
 from tests.simulation.environment import Ground
 from tests.simulation.mutants import Break, Mutant, both, code, no_effect, sql
 from tests.simulation.run import Violation
@@ -175,7 +181,11 @@ _OF_JOBS = {
 
 #: All guards, by the effect of breaking them.
 GUARDS = (
-    _OF_JOBS | guards_of_sagas.MUTANTS | guards_of_notifications.MUTANTS | guards_of_chunk_readers.MUTANTS
+    _OF_JOBS
+    | guards_of_sagas.MUTANTS
+    | guards_of_notifications.MUTANTS
+    | guards_of_chunk_readers.MUTANTS
+    | guards_of_tables.MUTANTS
 )
 
 

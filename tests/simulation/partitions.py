@@ -2,27 +2,28 @@
 
 import random
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from sluice.broker.messages import Landed
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.calendar import Span
-from sluice.jobs.keys.partitions import Partitioning, read_span, span_text, without_version
-from sluice.jobs.model.app import App
-from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.keys.partitions import read_span, span_text, without_version
+from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
-from tests.simulation.days import DAYS as _DAYS
-from tests.simulation.days import MAKER, DayWatch, Partition, drawn_day_words
+from tests.simulation.days import MAKER, DayWatch, drawn_day_words
+from tests.simulation.readers import ReaderWatch, Rows, Step
+from tests.simulation.slices import drawn_by
+from tests.simulation.tables import DAYS, Partition, Tables, slices_of
 
-_FIRST = _DAYS.read("2024-04-01")
+_FIRST = DAYS.read("2024-04-01")
 #: Days that are requested. The steps may read days before these.
 _WINDOW = range(_FIRST, _FIRST + 9)
 _BACK_MAX = 2
 OUTSIDE = "outside"
 
 _ROWS = """
-SELECT table_name, version, partition, job, done_at IS NOT NULL, stale_since IS NOT NULL FROM partition
+SELECT table_name, version, partition, job, done_at, stale_since IS NOT NULL FROM partition
 """
 _STEPS = "SELECT id, app, key, state FROM job WHERE output_table IS NOT NULL"
 _BEGUN = f"SELECT job FROM transition WHERE id > %(since)s AND target = '{State.RUNNING}'"
@@ -43,15 +44,9 @@ WHERE need.met IS NULL AND child.output_table IS NOT NULL AND child.state = '{St
       AND own.job = parent.id)
 """
 _SUCCEEDED = f"""
-SELECT id, app, request ->> 'start', request ->> 'end' FROM submission
+SELECT id, app, request ->> 'start', request ->> 'end', request -> 'by' FROM submission
 WHERE state = '{SubmissionState.SUCCEEDED}' AND request ? 'start'
 """
-
-
-class Step(NamedTuple):
-    app: str
-    span: Span
-    state: State
 
 
 def drawn_partition_apps(rng: random.Random) -> dict[str, Any]:
@@ -80,13 +75,13 @@ def is_by_partition(words: dict[str, Any]) -> bool:
     return "partition" in words
 
 
-def drawn_partition_words(rng: random.Random, app: str) -> dict[str, Any]:
-    """Draw a submission of a range, sometimes with a rerun."""
+def drawn_partition_words(rng: random.Random, app: str, defined: dict[str, Any]) -> dict[str, Any]:
+    """Draw a submission of a range, sometimes of one slice, and sometimes with a rerun."""
     first, last = sorted(rng.choice(_WINDOW) for _ in range(2))
-    words: dict[str, Any] = {"app": app, "start": _DAYS.write(first), "end": _DAYS.write(last)}
+    words: dict[str, Any] = {"app": app, "start": DAYS.write(first), "end": DAYS.write(last)}
     if rng.random() < 0.2:
         words["rerun"] = rng.choice(("job", "downstream"))
-    return words
+    return words | drawn_by(rng, defined)
 
 
 def drawn_dated_words(rng: random.Random, app: str, words: dict[str, Any]) -> dict[str, Any]:
@@ -98,13 +93,13 @@ def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
     """Draw a landing of partitions from outside, or of partitions that an app would make. Days of jobs with keys do not
     land."""
     tables = [name for name, words in apps.items() if is_by_partition(words)]
-    if MAKER not in apps and any(
-        each["table"] == OUTSIDE for name in tables for each in apps[name]["table_dependencies"]
-    ):
+    readings = (each for words in apps.values() for each in words.get("table_dependencies", ()))
+    if MAKER not in apps and any(each["table"] == OUTSIDE for each in readings):
         tables += [OUTSIDE, OUTSIDE]
     first = rng.choice(_WINDOW)
+    table = rng.choice(tables)
     return Landed(
-        table=rng.choice(tables),
+        table=random.Random(f"slice {rng.getstate()}").choice(slices_of(apps, table)),
         partitions=(_range(first, first + rng.randint(0, 3)),),
         again=rng.random() < 0.3,
     )
@@ -113,50 +108,57 @@ def drawn_landing(rng: random.Random, apps: dict[str, Any]) -> Landed:
 def all_landed(catalogue: Catalogue) -> list[Landed]:
     """Return landings of all partitions from outside that any job may wait for."""
     return [
-        Landed(table=table, partitions=(_range(_WINDOW[0] - 4 * _BACK_MAX, _WINDOW[-1]),))
+        Landed(table=table, partitions=(_range(_WINDOW[0] - 6 * _BACK_MAX, _WINDOW[-1]),))
         for table in catalogue.externals
         if catalogue.makes_days_of(table) is None
     ]
+
+
+def all_days(app: str) -> Submission:
+    """Return a submission for all jobs of an app that has a day in its keys."""
+    return Submission(app=app, start=DAYS.write(_WINDOW[0]), end=DAYS.write(_WINDOW[-1]), push="wanted")
 
 
 class Watch:
     """Checks of every partition after each step. It remembers all partitions that ever existed."""
 
     def __init__(self, catalogue: Catalogue, apps: dict[str, Any]) -> None:
-        self._apps = {app.name: app for app in map(catalogue.app, catalogue) if app.partitioning}
-        self._by_table = {_partitioning(app).table: app for app in self._apps.values()}
+        self._tables = Tables(catalogue, apps)
+        self._is_idle = not any(app.partitioning for app in catalogue.values())
         self._there: set[Partition] = set()
         self._ever: set[Partition] = set()
         self._landed: set[Partition] = set()
         self._ever_stale: set[Partition] = set()
-        made_by = {table: (_partitioning(app), app.version) for table, app in self._by_table.items()}
-        self._days = DayWatch(apps[MAKER], made_by, self._landed) if MAKER in apps else None
+        self._days = DayWatch(apps, self._tables, self._landed)
+        self.readers = ReaderWatch(self._tables, self._days)
 
     @property
     def has_days(self) -> bool:
         """Return whether jobs with keys make the days of a table."""
-        return self._days is not None
+        return not self._days.is_idle
 
     @property
     def is_idle(self) -> bool:
-        return not self._apps
+        return self._is_idle
 
     def hear(self, landing: Landed) -> None:
         """Note a landing. Its partitions may exist although no job has made them."""
-        app = self._by_table.get(landing.table)
-        version = app.version if app else _DAYS.unit
-        spans = [read_span(_DAYS, text) for text in landing.partitions]
-        self._landed |= {Partition(landing.table, version, each) for span in spans for each in _each(span)}
+        spans = [read_span(DAYS, text) for text in landing.partitions]
+        self._landed |= {
+            self._tables.partition(landing.table, each) for span in spans for each in _each(span)
+        }
 
     def look(self, tx: Tx, since: int) -> list[str]:
         """Return the violations. ``since`` is the last transition before this step."""
-        owners, there, stale = _read(tx)
+        rows = _read(tx)
+        owners, there, stale = rows.owners, rows.there, rows.stale
         self._ever_stale |= stale
-        steps = {id: _step(*row) for id, *row in tx.rows(_STEPS)}
+        steps = {id: self._step(*row) for id, *row in tx.rows(_STEPS)}
+        jobs = steps | self.readers.jobs(tx)
         ran, anew = set(tx.column(_RAN)), set(tx.column(_ASKED_ANEW))
-        begun = [steps[job] for job in tx.column(_BEGUN, since=since) if job in steps]
+        begun = [jobs[job] for job in tx.column(_BEGUN, since=since) if job in jobs]
         gone = self._there - there
-        wrong = self._look_at_days(tx, steps, owners, there, stale)
+        wrong = self._look_at_days(tx, jobs, rows)
         self._there, self._ever = there, self._ever | there
         return [
             *wrong,
@@ -173,16 +175,16 @@ class Watch:
             *(
                 f"{each} exists, although no job has run for it and it has not landed"
                 for each in there - self._landed
-                if owners[each] not in ran and not self._is_day(each)
+                if owners[each] not in ran and not self._days.is_day(each)
             ),
             *(
-                f"{step.app} {step.span} is unfinished, and does not own {each}"
+                f"{step.table} {step.span} is unfinished, and does not own {each}"
                 for id, step in steps.items()
                 if step.state in LIVE
                 for each in self._of(step)
                 if owners.get(each) != id and each not in self._ever
             ),
-            *(f"{step.app} {step.span} ran without {each}" for step in begun for each in self._lacks(step)),
+            *(f"{step.table} {step.span} ran without {each}" for step in begun for each in self._lacks(step)),
             *(
                 f"a submission does not request all inputs of {each}"
                 for each in ([] if anew else tx.column(_HALF_WANTED))
@@ -194,88 +196,79 @@ class Watch:
 
         Partitions for which a rerun was requested are excepted.
         """
-        owners, there, _ = _read(tx)
+        rows = _read(tx)
         anew = set(tx.column(_ASKED_ANEW))
         return [
             f"{id}: {each}"
-            for id, app, start, end in tx.rows(_SUCCEEDED)
-            if app in self._apps
-            for each in self._partitions(self._apps[app], Span(_DAYS.read(start), _DAYS.read(end)))
-            if each not in there | self._ever_stale and owners.get(each) not in anew
+            for id, app, start, end, by in tx.rows(_SUCCEEDED)
+            for table in self._tables.filled_by(app, by and next(iter(by.values())))
+            if not table.is_daily
+            for day in _each(Span(DAYS.read(start), DAYS.read(end)))
+            if (each := self._tables.partition(table.table, day)) not in rows.there | self._ever_stale
+            and rows.owners.get(each) not in anew
         ]
 
     def left_of_days(self, tx: Tx) -> list[str]:
         """Return the violations of days that jobs with keys make, in a world at rest."""
-        _, there, stale = _read(tx)
-        return [*self._days.left(there, stale)] if self._days else []
-
-    def _look_at_days(
-        self,
-        tx: Tx,
-        steps: dict[int, Step],
-        owners: dict[Partition, int | None],
-        there: set[Partition],
-        stale: set[Partition],
-    ) -> list[str]:
-        if self._days is None:
+        if self._days.is_idle:
             return []
-        tables = {id: (_partitioning(self._apps[step.app]).table, step.span) for id, step in steps.items()}
-        early = [*self._days.look(tx, tables)]
-        self._days.note(tx, owners, there, self._there)
-        return [*early, *self._days.wrong(there, stale, self._ever_stale)]
+        rows = _read(tx)
+        return [*self._days.left(rows.there, rows.stale), *self.readers.left(tx, rows)]
 
-    def _is_day(self, partition: Partition) -> bool:
-        return self._days is not None and partition.table == self._days.table
+    def _look_at_days(self, tx: Tx, jobs: dict[int, Step], rows: Rows) -> list[str]:
+        if self._days.is_idle:
+            return []
+        self.readers.note(rows)
+        places = {id: (step.table, step.span) for id, step in jobs.items()}
+        early = [*self._days.look(tx, places, self.readers.begin)]
+        self._days.note(tx, rows.owners, rows.there, self._there)
+        return [
+            *early,
+            *self._days.wrong(rows.there, rows.stale, self._ever_stale),
+            *self.readers.look(tx, self._ever_stale),
+        ]
 
     def _made_from(self, made: Partition) -> set[Partition]:
         """Return the partitions that this one is always made from: not those of tables of which another one serves."""
-        app = self._by_table.get(made.table)
-        if app is None or app.version != made.version:
-            return set()
-        found = set()
-        for dependency in _partitioning(app).dependencies:
-            producer = self._by_table.get(dependency.table)
-            reach = dependency.needed_for(Span(made.number, made.number), _DAYS)
-            if producer and reach and reach.first is not None and not dependency.cumulative:
-                numbers = range(reach.first, reach.last + 1)
-                found |= {Partition(dependency.table, producer.version, each) for each in numbers}
-        return found
+        return {
+            each
+            for reading, each in self._tables.inputs(made)
+            if reading.is_exact and self._tables.get(each.table)
+        }
 
     def _lacks(self, step: Step) -> Iterator[Partition]:
-        """Yield the partitions that the step reads and that never existed.
+        """Yield the partitions that the job reads and that never existed.
 
         A partition that is made again may be read meanwhile by a step that was planned before.
         """
-        for dependency in _partitioning(self._apps[step.app]).dependencies:
-            producer = self._by_table.get(dependency.table)
-            reach = dependency.needed_for(step.span, _DAYS)
-            if reach is None or (self._days and self._days.table == dependency.table):
+        filled = self._tables.get(step.table)
+        for reading in filled.readings if filled else ():
+            read = [self._tables.partition(reading.table, each) for each in reading.numbers(step.span)]
+            if self._days.is_day(read[-1]):
                 continue
-            version = producer.version if producer else _DAYS.unit
-            first = step.span.first if reach.first is None else reach.first
-            read = [Partition(dependency.table, version, each) for each in range(first, reach.last + 1)]
-            if not dependency.cumulative:
+            if not reading.cumulative:
                 yield from (each for each in read if each not in self._ever)
             elif not any(each[:2] == read[-1][:2] and each >= read[-1] for each in self._ever):
                 yield read[-1]
 
     def _of(self, step: Step) -> Iterator[Partition]:
-        return self._partitions(self._apps[step.app], step.span)
+        return (self._tables.partition(step.table, each) for each in _each(step.span))
 
-    def _partitions(self, app: App, span: Span) -> Iterator[Partition]:
-        return (Partition(_partitioning(app).table, app.version, each) for each in _each(span))
+    def _step(self, app: str, key: str, state: str) -> Step:
+        """Return the job of this key, which begins with the value of the table's slice."""
+        value, slash, text = without_version(key)[0].rpartition("/")
+        table = self._tables.of(app, value if slash else None)
+        assert table is not None, f"{app}/{key} names no slice of its table"
+        return Step(table.table, read_span(DAYS, text), State(state))
 
 
-def _read(tx: Tx) -> tuple[dict[Partition, int | None], set[Partition], set[Partition]]:
-    """Return the owner of each partition, the existing partitions, and those that are or will be stale."""
+def _read(tx: Tx) -> Rows:
     rows = {Partition(*row[:3]): row[3:] for row in tx.rows(_ROWS)}
-    there = {each for each, (_, is_there, _) in rows.items() if is_there}
-    stale = {each for each, (_, _, is_stale) in rows.items() if is_stale}
-    return {each: job for each, (job, _, _) in rows.items()}, there, stale
-
-
-def _step(app: str, key: str, state: str) -> Step:
-    return Step(app, read_span(_DAYS, without_version(key)[0]), State(state))
+    return Rows(
+        owners={each: job for each, (job, _, _) in rows.items()},
+        done={each: done_at for each, (_, done_at, _) in rows.items() if done_at},
+        stale={each for each, (_, _, is_stale) in rows.items() if is_stale},
+    )
 
 
 def _drawn_reading(rng: random.Random, table: str) -> dict[str, Any]:
@@ -287,14 +280,9 @@ def _drawn_reading(rng: random.Random, table: str) -> dict[str, Any]:
     return reading
 
 
-def _partitioning(app: App) -> Partitioning:
-    assert app.partitioning is not None
-    return app.partitioning
-
-
 def _each(span: Span) -> range:
     return range(span.first, span.last + 1)
 
 
 def _range(first: int, last: int) -> str:
-    return span_text(_DAYS, Span(first, last))
+    return span_text(DAYS, Span(first, last))

@@ -139,7 +139,8 @@ def _run(world: World) -> None:
             world.mail.settle()
             left = world.plain.transact(watched.left)
             assert not left, left
-            return
+            if not world.request_again():
+                return
         is_hopeless = world.elapsed_s > min(RESUMED_S + PATIENCE_S, watched.moved_s + STILL_S)
         assert not is_hopeless, world.plain.transact(_left)
 
@@ -216,7 +217,8 @@ def _left(tx: Tx) -> list[str]:
 def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
     """Return children that must follow from the end of a job and that the ledger does not have.
 
-    If the definitions changed on the way, only children by both the old and the new definitions count.
+    If the definitions changed on the way, only children by both the old and the new definitions count. Jobs that read
+    tables need not follow.
     """
     ended = [(JobName(app, key), State(state)) for app, key, state in tx.rows(_PUSHED)]
     children = {
@@ -229,4 +231,5 @@ def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
 
 def _children(catalogue: Catalogue, name: JobName, state: State) -> set[JobName]:
     app = catalogue.app(name.app)
-    return set(keyspace_of(app, catalogue).children(app, name.key, state))
+    children = keyspace_of(app, catalogue).children(app, name.key, state)
+    return {child for child in children if not catalogue[child.app].reads_tables}

@@ -1,5 +1,5 @@
-"""Invariants under a thousand seeds, or ``SLUICE_SIMULATION_SEEDS``; a quarter as many of sagas, compensations,
-expansions and notifications."""
+"""Invariants under a thousand seeds, or ``SLUICE_SIMULATION_SEEDS``; a quarter as many of partitions, sagas,
+compensations, expansions and notifications."""
 
 import os
 
@@ -10,7 +10,9 @@ from tests.simulation.environment import Ground
 from tests.simulation.seeds import run_on
 
 _MANY = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000"))
-SEEDS = {"anything": _MANY} | dict.fromkeys(("sagas", "trips", "expansions", "notifications"), _MANY // 4)
+SEEDS = {"anything": _MANY} | dict.fromkeys(
+    ("partitions", "sagas", "trips", "expansions", "notifications"), _MANY // 4
+)
 #: Number of tests that share the seeds, so that they can run side by side.
 SHARES = 10
 

@@ -23,8 +23,9 @@ from tests.simulation.environment import Ground
 from tests.simulation.expansions import NESTED, WISHES
 from tests.simulation.job_outcomes import Labour, habits
 from tests.simulation.notifications import Mail
-from tests.simulation.partitions import Watch, all_landed
+from tests.simulation.partitions import Watch, all_days, all_landed
 from tests.simulation.pauses import drawn_pauses
+from tests.simulation.readers import CHILD, READER
 from tests.simulation.retries import Retrier, drawn_times
 from tests.simulation.sagas import LOOK_S, Operator
 from tests.simulation.trips import Trips
@@ -42,6 +43,8 @@ RESUMED_S = FAULTY_S + 30.0
 #: Seconds after which the groomer has handled everything that was left over before.
 CALM_S = RESUMED_S + 10.0
 TICK_S = 1.0
+#: Requests after everything has ended, in worlds with jobs that read tables.
+LAST_REQUESTS = 4
 #: Seconds between two removals of old history, and the age of removed history, in a third of the worlds. Worlds with
 #: sagas and with notifications are excepted, because the checks read their history.
 PRUNED_EVERY_S = 3.0
@@ -91,12 +94,33 @@ class World:
         self._retrier = Retrier(partial(fate.rng, "a retry"), self.plain, client, self._submitted)
         self._client = client
         self._acts = 0
+        self._requested_again = 0
         self._wishes = rng.randint(*_wishes(apps))
         self._begin()
 
     def step(self) -> None:
         """Process the next event."""
         self.installation.step()
+
+    def request_again(self) -> bool:
+        """Request jobs that read tables, and everything that is stale, in turn. Every job succeeds from now on. Return
+        False after the last request."""
+        readers = self.watch.readers
+        if readers.is_idle or self._requested_again == LAST_REQUESTS:
+            return False
+        self._requested_again += 1
+        self.labour.succeeds = True
+        # The first two requests may make missing inputs, which are new contents for what was made without them.
+        if self._requested_again == 1:
+            app = CHILD if CHILD in self._apps else READER
+            self._client.submit(replace(all_days(app), id="first of all"))
+        elif self._requested_again == LAST_REQUESTS:
+            readers.last_request = "all"
+            self._client.submit(replace(all_days(READER), id="last of all"))
+        else:
+            readers.last_request = "stale" if self._requested_again == LAST_REQUESTS - 1 else None
+            self._restate()
+        return True
 
     def unplanned(self, tx: Tx) -> list[str]:
         """Return the violations among the jobs that jobs add. An edited ``join`` has no needs that are known here."""
@@ -153,6 +177,10 @@ class World:
         if self.watch.has_days:
             for at_s in drawn_times(self._fate.rng("restatements"), FAULTY_S):
                 self._at(at_s, self._restate)
+        if not self.watch.readers.is_idle:
+            for at_s in days.drawn_times(self._fate.rng("late retries"), RESUMED_S):
+                self._at(at_s, self._retry)
+        if days.MAKER in self._apps:
             for at_s in days.drawn_times(self._fate.rng("changes of days"), RESUMED_S):
                 self._at(at_s, self._change_days)
 
@@ -223,4 +251,4 @@ def _wishes(apps: dict[str, Any]) -> tuple[int, int]:
     """Return the least and the greatest number of messages of users in a world of these apps."""
     if NESTED in apps:
         return WISHES
-    return days.WISHES if days.MAKER in apps else (1, 6)
+    return days.WISHES if apps.keys() & {days.MAKER, READER} else (1, 6)
