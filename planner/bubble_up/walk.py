@@ -135,6 +135,7 @@ class Walk:
         self._stale: dict[JobName, int] = {}
         self._outdated: dict[JobName, int] = {}
         self._taken_along: set[JobName] = set()
+        self._revived: dict[JobName, None] = {}
         require_fit(catalogue.app(submission.app), submission.policy)
         self._roots = tuple(self._expand())
         self._asked_for = frozenset(self._roots)
@@ -203,6 +204,8 @@ class Walk:
             yield RerunRequest(self.number, names, self.submission.rerun == "downstream")
         if self._stale:
             yield RerunRequest(self.number, tuple(self._stale), stale=self._stale)
+        if self._revived:
+            yield RerunRequest(self.number, tuple(self._revived))
 
     def _expand(self) -> Iterable[JobName]:
         """Yield the requested jobs. A named key that fits no dependency group is refused, because its job would run
@@ -264,7 +267,8 @@ class Walk:
 
     def _runs_again(self, name: JobName) -> bool:
         """Return whether the job will run even if it has ended."""
-        return name in self._stale or (self.submission.rerun is not None and name in self._asked_for)
+        is_asked = self.submission.rerun is not None and name in self._asked_for
+        return is_asked or name in self._stale or name in self._revived
 
     def _pull(self, name: JobName, gates: tuple[Gate, ...]) -> None:
         """Request the parents of one gate, or of all gates (``pull: all``). Parents of the other gates are only
@@ -281,6 +285,8 @@ class Walk:
                     self._add(need.parent, EntryState.EXPECTED)
         if job.stale:
             self._refresh(job, chosen)
+        if self._runs_again(name):
+            self._revive_readers(gates)
         if self._ages and (self._runs_again(name) or name in self._taken_along):
             self._take_along(gates, self._ages)
 
@@ -301,12 +307,24 @@ class Walk:
                 self._planned.pop(need.parent, None)
                 self._frontier[need.parent] = None
 
+    def _revive_readers(self, gates: tuple[Gate, ...]) -> None:
+        """Visit the dead parents of a job that runs again, if they or their parents read tables. They run again too,
+        and their partitions must be planned, because the steps that they needed may have lost theirs."""
+        for need in chain.from_iterable(gate.needs for gate in gates):
+            if self._is_dead_for(need) and self._catalogue.may_need_tables(need.parent.app):
+                self._revived[need.parent] = None
+                self._planned.pop(need.parent, None)
+                self._frontier[need.parent] = None
+
+    def _is_dead_for(self, need: Need) -> bool:
+        state = self._states[need.parent]
+        return state in _OVER and state in DEAD and state in DEAD_FOR[need.when]
+
     def _take_along(self, gates: tuple[Gate, ...], ages: Ages) -> None:
         """Visit the dead parents of a job that runs again. They run again too, so their inputs may also be too old."""
         for need in chain.from_iterable(gate.needs for gate in gates):
-            state = self._states[need.parent]
-            dead = state in _OVER and state in DEAD and state in DEAD_FOR[need.when]
-            if dead and need.parent not in self._taken_along and ages.matter(need.parent.app):
+            is_new = need.parent not in self._taken_along
+            if is_new and self._is_dead_for(need) and ages.matter(need.parent.app):
                 self._taken_along.add(need.parent)
                 self._frontier[need.parent] = None
 

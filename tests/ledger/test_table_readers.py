@@ -10,7 +10,19 @@ from sluice.jobs.keys.calendar import Calendar
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
 from tests.ledger.ages import later, prune
-from tests.ledger.lineages import ask, days, needs, ready, stale, states, take, there, times_made, work_off
+from tests.ledger.lineages import (
+    ask,
+    days,
+    needs,
+    owners,
+    ready,
+    stale,
+    states,
+    take,
+    there,
+    times_made,
+    work_off,
+)
 from tests.world import LEASE_S, World
 
 _STALE_DAYS = """
@@ -141,6 +153,23 @@ def test_the_removal_of_history_changes_no_plan(world: World, is_changed: bool) 
         work_off(world)
     world.submit("price", None, start="2024-04-02", end="2024-04-02")
     assert ready(world) == (_keys("price", "20240402_g", "20240402_o") if is_changed else set())
+
+
+def test_a_rerun_plans_the_partitions_of_a_failed_parent_again(world: World) -> None:
+    world.define({**SHOPS, "rates": {**SHOPS["rates"], "step_size": 2}})
+    world.submit("mail", "20240402_g")
+    work_off(world, failing={"rates/2024-04-01..2024-04-02"})
+    assert states(world)["price/20240402_g"] is State.UPSTREAM_FAILED
+    ask(world, "rates", "2024-04-02", "2024-04-03")
+    id_ = world.submit("mail", "20240402_g", rerun="job")
+    assert owners(world, "rates") == {
+        "2024-04-01": "rates/2024-04-01",
+        "2024-04-02": "rates/2024-04-02..2024-04-03",
+        "2024-04-03": "rates/2024-04-02..2024-04-03",
+    }
+    assert states(world)["rates/2024-04-01..2024-04-02"] is State.FAILED
+    work_off(world)
+    assert world.submission(id_) is SubmissionState.SUCCEEDED
 
 
 def test_a_retry_finds_partitions_that_another_submission_has_made(world: World) -> None:
