@@ -8,10 +8,12 @@ from sluice.actors.planner import daily_tables as planner_of_days
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.keys.partitions import TableDependency
 from sluice.jobs.model.app import App
+from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import JobPlan
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.keyspaces import daily_tables
 from sluice.ledger.retention import removal
+from sluice.planner.bubble_up.walk import Walk
 from sluice.planner.keyspaces.partitions import levels, partition_keys
 from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation.mutants import Break, Mutant, both, code, sql
@@ -20,6 +22,7 @@ _BEGUN = daily_tables._BEGUN_AT
 _WITH_TABLES = levels.with_tables
 _OF_SLICE = TableDependency.of_slice
 _SLICES_OF = partition_keys.slices_of
+_IS_TO_VISIT = Walk._is_to_visit
 
 
 def _theme(apply: Break, first: int = 0) -> Mutant:
@@ -28,6 +31,10 @@ def _theme(apply: Break, first: int = 0) -> Mutant:
 
 def _with_old_needs(catalogue: Catalogue, plan: JobPlan, layout: Layout) -> JobPlan:
     return replace(_WITH_TABLES(catalogue, plan, layout), rewired=plan.rewired)
+
+
+def _visit_current(walk: Walk, parent: JobName) -> bool:
+    return parent not in walk._outdated and _IS_TO_VISIT(walk, parent)
 
 
 def _of_first_slice(dependency: TableDependency, value: str | None) -> tuple[TableDependency, ...]:
@@ -66,6 +73,10 @@ _OF_READERS = {
     ),
     "outdated jobs do not run again": _theme(
         code(walks, "outdated_jobs", lambda tx, catalogue, names: {}), first=15
+    ),
+    "the parents of a job may be outdated": _theme(code(Walk, "_is_to_visit", _visit_current), first=190),
+    "a failed parent that runs again keeps its old steps": _theme(
+        code(Walk, "_revive_readers", lambda walk, gates: None), first=15
     ),
     "a stale partition outdates no job": _theme(
         sql(daily_tables, "_OUTDATED", "partition.stale_since IS NOT NULL OR", "false OR"), first=82

@@ -112,8 +112,10 @@ class World:
         self.labour.succeeds = True
         # The first two requests may make missing inputs, which are new contents for what was made without them.
         if self._requested_again == 1:
-            app = CHILD if CHILD in self._apps else READER
-            self._client.submit(replace(all_days(app), id="first of all"))
+            request = all_days(READER)
+            if CHILD in self._apps:
+                request = replace(request, app=CHILD, rerun="job")
+            self._client.submit(replace(request, id="first of all"))
         elif self._requested_again == LAST_REQUESTS:
             readers.last_request = "all"
             self._client.submit(replace(all_days(READER), id="last of all"))
