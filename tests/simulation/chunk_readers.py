@@ -42,7 +42,7 @@ class OfChunks:
 of_chunks0, of_chunks1, of_chunks2, of_chunks3 = map(OfChunks, range(4))
 
 
-def with_drawn_readers(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
+def with_drawn_chunk_readers(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """Return the apps. In half of the worlds, jobs with keys need work IDs of one app, and mostly other jobs need
     these.
 

@@ -8,7 +8,7 @@ import msgspec
 
 from sluice.broker.messages import Cancel, Message, Submit
 from tests.simulation.breakers import with_drawn_breakers
-from tests.simulation.chunk_readers import needs_work_ids, with_drawn_readers
+from tests.simulation.chunk_readers import needs_work_ids, with_drawn_chunk_readers
 from tests.simulation.chunks import drawn_chunk_apps, drawn_chunk_words
 from tests.simulation.days import is_dated, with_drawn_days
 from tests.simulation.expansions import with_drawn_expansions
@@ -52,7 +52,7 @@ def drawn_templates(rng: random.Random) -> dict[str, Any]:
 
 
 def drawn_chunks(rng: random.Random) -> dict[str, Any]:
-    return with_drawn_readers(rng, _some(drawn_chunk_apps, rng))
+    return with_drawn_chunk_readers(rng, _some(drawn_chunk_apps, rng))
 
 
 def drawn_partitions(rng: random.Random) -> dict[str, Any]:
