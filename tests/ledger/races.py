@@ -162,8 +162,8 @@ class Acts:
             sent for message in messages for sent in handle(ledger, self.world.catalogue, message)
         ]
 
-    def plan(self, app: str, key: str = "1", *, id: str | None = None, **words: object) -> Act:
-        """Submit a job and plan it."""
+    def plan(self, app: str, key: str | None = "1", *, id: str | None = None, **words: object) -> Act:
+        """Submit a job, or work IDs, and plan it."""
         raw = msgspec.Raw(msgspec.json.encode({"app": app, "key": key, **words}))
         message = Submit(id=id or f"plan-{app}-{key}", submission=raw)
         return lambda ledger: taken_in(ledger, self.world.catalogue, message)

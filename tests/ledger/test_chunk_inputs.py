@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
-from sluice.broker.messages import Executed, Submit
+from sluice.broker.messages import Executed
 from sluice.jobs.model.job import Ending
 from sluice.jobs.states import State
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
-from tests.world import World, taken_in
+from tests.world import World
 
 #: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 80
@@ -203,9 +202,7 @@ class Meeting(Acts):
         self.ended = self.run("fetch/oslo")
 
     def chunks(self, ids: str, id: str) -> Act:
-        """Submit work IDs and plan them."""
-        raw = msgspec.Raw(msgspec.json.encode({"app": "score", "work_ids": ids}))
-        return lambda ledger: taken_in(ledger, self.world.catalogue, Submit(id=id, submission=raw))
+        return self.plan("score", None, id=id, work_ids=ids)
 
 
 Pair = Callable[[Meeting], tuple[Act, Act]]

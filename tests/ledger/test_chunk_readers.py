@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from sluice.actors.planner.chunk_plans import LOOK_AGAIN_S
-from sluice.broker.messages import Executed, Submit
+from sluice.broker.messages import Executed
 from sluice.jobs.keys.work_ids import WorkId, parse_work_ids
 from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
@@ -15,7 +14,7 @@ from sluice.jobs.states import State
 from sluice.ledger.reads import job_details
 from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
-from tests.world import World, taken_in
+from tests.world import World
 
 #: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 120
@@ -252,10 +251,8 @@ class Meeting(Acts):
         self.named: set[WorkId] = set()
 
     def chunks(self, ids: str, id: str) -> Act:
-        """Submit work IDs and plan them."""
         self.named = {*parse_work_ids(ids)}
-        raw = msgspec.Raw(msgspec.json.encode({"app": "score", "work_ids": ids, "push": "wanted"}))
-        return lambda ledger: taken_in(ledger, self.world.catalogue, Submit(id=id, submission=raw))
+        return self.plan("score", None, id=id, work_ids=ids, push="wanted")
 
 
 Pair = Callable[[Meeting], tuple[Act, Act]]
