@@ -320,6 +320,35 @@ def test_two_chunks_that_end_at_once_push_the_job(embedded_url: str, swapped: bo
     )
 
 
+class Splitting(Acts):
+    """World in which the chunk of ``report oslo`` has failed, and is about to be split."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        apps = _apps(chunk_size=2)
+        apps["score"]["on_failure"] = "bisect"
+        self.world.define(apps)
+        self.first = self.world.submit("report", "oslo")
+        self.ended = self.run("score/1,3@1", Ending.ERROR)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_second_submission_requests_the_halves_of_a_chunk(embedded_url: str, swapped: bool) -> None:
+    def finish(m: Splitting) -> None:
+        assert m.world.ready() == {"score/1@1", "score/3@1"}
+        m.world.cancel(m.first)
+        finish_all_jobs(m.world)
+        assert m.world.submission("plan-report-oslo") == "succeeded"
+
+    meet_and_finish(
+        lambda: Splitting(embedded_url),
+        lambda m: (m.plan("report", "oslo"), m.judge(m.ended)),
+        finish,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
+
+
 def _finish(meeting: Meeting) -> None:
     """Run everything. Check that each report that is requested runs once, and only after the scores that it needs."""
     world = meeting.world
