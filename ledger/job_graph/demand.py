@@ -66,6 +66,22 @@ _LIVE = f"""
 SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
 WHERE submission_job.submission = %(number)s AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
 """
+# Requests of a walk stop at succeeded jobs. When such a job runs again, its waiting children need it once more.
+_REQUEST_FOR_WAITING = f"""
+WITH RECURSIVE needed (submission, job) AS (
+    SELECT asked.submission, need.parent
+    FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
+        JOIN submission_job asked ON asked.job = child.id AND asked.request_reason <> {RequestReason.PUSHED:d}
+        JOIN submission ON submission.number = asked.submission AND submission.state = '{SubmissionState.ACTIVE}'
+    WHERE need.parent = ANY(%(jobs)s)
+    UNION
+    SELECT needed.submission, need.parent FROM needed JOIN need ON need.child = needed.job
+    WHERE need.parent = ANY(%(jobs)s)
+)
+INSERT INTO submission_job (submission, job, request_reason)
+SELECT submission, job, {RequestReason.PULLED:d} FROM needed ORDER BY 1, 2
+ON CONFLICT (submission, job) DO NOTHING
+"""
 _FORGET_STEPS = f"""
 DELETE FROM submission_job USING job
 WHERE submission_job.submission = %(number)s AND job.id = submission_job.job AND job.output_table IS NOT NULL
@@ -135,6 +151,13 @@ def request(tx: Tx, requests: list[tuple[int, int, RequestReason]]) -> None:
     """Record which submission requests which job, and how. A request by name overrides the other ways."""
     if requests:
         tx.write(_INSERT, **arrays(requests, "submission", "job", "request_reason"))
+
+
+def request_for_waiting(tx: Tx, jobs: list[int]) -> None:
+    """Request these jobs, which run again, for the submissions with a waiting job that needs them. Otherwise the
+    cancellation of the submission that runs them again would cancel them, and the waiting jobs could not run."""
+    if jobs:
+        tx.write(_REQUEST_FOR_WAITING, jobs=jobs)
 
 
 def forget_ended(tx: Tx, jobs: list[int]) -> None:

@@ -292,6 +292,7 @@ def _rerun(tx: Tx, entered: _Entered) -> list[int]:
         rerun_jobs = reruns.rerun(tx, named, downstream=again.downstream, note=note)
         demand.request(tx, [(again.submission, job, RequestReason.PUSHED) for job in rerun_jobs.jobs])
         begun, touched = begun + rerun_jobs.jobs, touched + rerun_jobs.touched
+    demand.request_for_waiting(tx, begun)
     restarted = set(begun)
     renewed = [job for job in jobs if ids[job.name] in restarted]
     insertion.renew(tx, renewed, ids)

@@ -134,3 +134,41 @@ def test_a_cancellation_that_races_a_new_request_of_a_parent_leaves_no_job_witho
         swapped=swapped,
         most=STATEMENTS_MAX,
     )
+
+
+def test_a_cancelled_rerun_keeps_the_jobs_that_another_submission_waits_for(world: World) -> None:
+    work = {"job_id": "{x}", "bash_cmd": "true"}
+    both = {"both": [{"app_name": ["far"]}, {"app_name": ["other"]}]}
+    world.define(
+        {
+            "near": work,
+            "far": work | {"depends_on": {"app_name": ["near"]}},
+            "other": work,
+            "child": work | {"depends_on": both},
+        }
+    )
+    world.submit("far", push="wanted")
+    world.finish("near")
+    world.finish("far")
+    waiting = world.submit("child", push="wanted")
+    rerun = world.submit("near", rerun="downstream", push="wanted")
+    world.cancel(rerun)
+    assert world.states() == {
+        "near": State.READY,
+        "far": State.WAITING,
+        "other": State.READY,
+        "child": State.WAITING,
+    }
+    for name in ("near", "far", "other", "child"):
+        world.finish(name)
+    assert world.submission(waiting) == "succeeded"
+
+
+def test_a_cancelled_rerun_cancels_jobs_that_nothing_waits_for(world: World) -> None:
+    work = {"job_id": "{x}", "bash_cmd": "true"}
+    world.define({"near": work, "child": work | {"depends_on": {"app_name": ["near"]}}})
+    world.submit("child", push="wanted")
+    world.finish("near")
+    world.finish("child")
+    world.cancel(world.submit("near", rerun="job", push="wanted"))
+    assert world.states() == {"near": State.CANCELLED, "child": State.SUCCEEDED}
