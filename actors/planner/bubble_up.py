@@ -25,7 +25,7 @@ from sluice.planner.keyspaces.partitions.refill import tables_of
 
 
 class _RepeatedWalk(Walk):
-    """Walk to a job that the submission requests already, for whatever reason. That reason stays."""
+    """Walk to a job that the submission requests already. The reason of that request stays."""
 
     _asked_as = RequestReason.PULLED
 

@@ -112,7 +112,7 @@ class DrawnPairs:
 
 class DrawnNeeds:
     """Relation that a test draws: pairs of the key of a job of ``report`` and a work ID of ``score`` that it needs.
-    ``hidden`` pairs are those that ``children`` does not name, ``invented`` ones are named only there."""
+    ``children`` does not name the ``hidden`` pairs, and only ``children`` names the ``invented`` pairs."""
 
     pairs: Iterable[tuple[str, int | str]] = ()
     hidden: Iterable[tuple[str, int | str]] = ()

@@ -187,7 +187,7 @@ def _is_fresh(age: Age, lag_s_max: float | None, now: datetime) -> bool:
 
 
 class KeyedWithChunks(NamedTuple):
-    """Plan of jobs with keys, in which those that need chunks have them among their needs.
+    """Plan of jobs with keys, with the needs for chunks.
 
     ``chunked`` are the chunks that the plan must have too. If ``waits_for`` is not empty, the submission must be
     planned again once that work has ended.
