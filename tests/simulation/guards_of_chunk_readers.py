@@ -16,7 +16,7 @@ MUTANTS = {
         code(chunk_readers, "missing_work_ids", lambda *given: set())
     ),
     "jobs are pushed before they have results": _of_chunks(
-        code(bubble_down, "_has_results", lambda tx, catalogue, push: True)
+        code(bubble_down, "_has_results", lambda *given: True)
     ),
     "halves of a chunk are needed like parents of the definition": _of_chunks(
         sql(bisection, "_HAND_OVER", "gone.condition, gone.added", "gone.condition, NULL::bool")
