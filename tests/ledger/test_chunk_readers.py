@@ -12,7 +12,6 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
 from sluice.ledger.reads import job_details
-from tests.ledger.poisoned_chunks import Farm
 from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 from tests.world import World
 
@@ -159,11 +158,9 @@ def test_a_rerun_of_a_failed_job_gets_chunks_of_its_own(world: World) -> None:
 
 
 def test_a_split_chunk_is_replaced_by_its_halves(world: World) -> None:
-    farm = Farm(world, "score:2")
     apps = _apps(chunk_size=2)
     apps["score"]["on_failure"] = "bisect"
     world.define(apps)
-    farm.poison = {99}
     world.submit("report", "oslo")
     world.finish("score/1,3@1", Ending.ERROR)
     assert world.ready() == {"score/1@1", "score/3@1"}
