@@ -81,6 +81,7 @@ WITH RECURSIVE needed (submission, job) AS (
 INSERT INTO submission_job (submission, job, request_reason)
 SELECT submission, job, {RequestReason.PULLED:d} FROM needed ORDER BY 1, 2
 ON CONFLICT (submission, job) DO NOTHING
+RETURNING submission, job
 """
 _FORGET_STEPS = f"""
 DELETE FROM submission_job USING job
@@ -153,11 +154,14 @@ def request(tx: Tx, requests: list[tuple[int, int, RequestReason]]) -> None:
         tx.write(_INSERT, **arrays(requests, "submission", "job", "request_reason"))
 
 
-def request_for_waiting(tx: Tx, jobs: list[int]) -> None:
-    """Request these jobs, which run again, for the submissions with a waiting job that needs them. Otherwise the
-    cancellation of the submission that runs them again would cancel them, and the waiting jobs could not run."""
-    if jobs:
-        tx.write(_REQUEST_FOR_WAITING, jobs=jobs)
+def request_for_waiting(tx: Tx, jobs: list[int]) -> list[tuple[int, int]]:
+    """Request these jobs, which run again, for the submissions with a waiting job that needs them. Return the new
+    requests, each as the number of the submission and the job.
+
+    Otherwise the cancellation of the submission that runs them again would cancel them, and the waiting jobs could not
+    run.
+    """
+    return [(number, job) for number, job in tx.rows(_REQUEST_FOR_WAITING, jobs=jobs)] if jobs else []
 
 
 def forget_ended(tx: Tx, jobs: list[int]) -> None:

@@ -91,8 +91,8 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
     """Enter a plan and return the jobs that may run now. The submissions of the plan are already active."""
     entered = _enter(tx, plan)
     also_requested, replanned = _connect(tx, entered)
-    rerun_jobs = _rerun(tx, entered)
-    _subscribe(tx, entered)
+    rerun_jobs, rerun_requests = _rerun(tx, entered)
+    _subscribe(tx, entered, rerun_requests)
     rejoined = _rejoin(tx, entered)
     touched = sorted({*replanned, *rerun_jobs})
     _lend(tx, entered, touched)
@@ -274,38 +274,46 @@ def _lenders(plan: JobPlan, fresh: list[PlannedJob], older: Collection[JobName])
     return [*_decided(fresh, older), *(job for job in fresh if job.name in older)]
 
 
-def _rerun(tx: Tx, entered: _Entered) -> list[int]:
-    """Revive cancelled jobs that are requested again, and the jobs of the reruns. Return all jobs that this affects.
+def _rerun(tx: Tx, entered: _Entered) -> tuple[list[int], list[tuple[int, int]]]:
+    """Revive cancelled jobs that are requested again, and the jobs of the reruns.
 
-    Jobs that the plan names start under its terms, the others under their previous terms.
+    Return all jobs that this affects, and the new requests for jobs that the plan does not name, each as the number of
+    a submission and a job. Jobs that the plan names start under its terms, the others under their previous terms.
     """
     jobs, ids = entered.requested_again, entered.ids
     if not jobs and not entered.reruns:
-        return []
+        return [], []
     alone = reruns.rerun_alone(tx, [job for again, named in entered.reruns if again.alone for job in named])
     rerun_jobs = reruns.want_again(tx, entered.numbers(jobs))
     begun, touched = alone.jobs + rerun_jobs.jobs, alone.touched + rerun_jobs.touched
+    requests: list[tuple[int, int]] = []
     for again, named in entered.reruns:
         if again.alone:
             continue
         note = reruns.STALE_INPUT if again.stale else None
         rerun_jobs = reruns.rerun(tx, named, downstream=again.downstream, note=note)
-        demand.request(tx, [(again.submission, job, RequestReason.PUSHED) for job in rerun_jobs.jobs])
+        requests += [(again.submission, job) for job in rerun_jobs.jobs]
         begun, touched = begun + rerun_jobs.jobs, touched + rerun_jobs.touched
-    demand.request_for_waiting(tx, begun)
+    demand.request(tx, [(number, job, RequestReason.PUSHED) for number, job in requests])
+    requests += demand.request_for_waiting(tx, begun)
     restarted = set(begun)
     renewed = [job for job in jobs if ids[job.name] in restarted]
     insertion.renew(tx, renewed, ids)
     subscriptions.subscribe(tx, _subscribed(entered, renewed), again=True)
-    return touched
+    return touched, requests
 
 
-def _subscribe(tx: Tx, entered: _Entered) -> None:
-    """Set the rules of the fresh jobs that notify receivers, and add the events of the submissions' own rules."""
+def _subscribe(tx: Tx, entered: _Entered, also_requested: list[tuple[int, int]]) -> None:
+    """Set the rules of the fresh jobs that notify receivers, and add the events of the submissions' own rules.
+
+    ``also_requested`` are jobs that the plan does not name, each with the number of the submission that requests it,
+    which may be none of the plan's.
+    """
     ids, notifying = entered.ids, entered.marks.notifying
     subscriptions.subscribe(tx, _subscribed(entered, entered.fresh), again=False)
     requested = {ids[name] for number, name, _ in entered.plan.requests if number in notifying}
     subscriptions.add_events(tx, notifying, requested)
+    subscriptions.add_events(tx, {number for number, _ in also_requested}, {job for _, job in also_requested})
 
 
 def _subscribed(entered: _Entered, jobs: Iterable[PlannedJob]) -> list[SubscribedJob]:

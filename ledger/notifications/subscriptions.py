@@ -101,8 +101,7 @@ def subscribe(tx: Tx, jobs: Iterable[SubscribedJob], *, again: bool) -> None:
 
 def add_events(tx: Tx, numbers: Collection[int], jobs: Collection[int]) -> None:
     """Have the events of these jobs entered that the rules of these submissions send."""
-    if numbers and jobs:
-        events = tx.column(_EVENTS, numbers=sorted(numbers))
+    if numbers and jobs and (events := tx.column(_EVENTS, numbers=sorted(numbers))):
         tx.write(_ADD, jobs=sorted(jobs), events=events)
 
 

@@ -383,6 +383,37 @@ def test_the_rules_of_a_submission_end_with_it(world: World) -> None:
     assert take(world) == []
 
 
+def test_a_failed_parent_that_runs_again_for_a_submission_has_its_rules(world: World) -> None:
+    plain = {"job_id": "{x}", "bash_cmd": "true"}
+    world.define({"a": plain, "b": plain | {"depends_on": {"app_name": ["a"]}}, "alert": ALERT})
+    world.submit("b")
+    world.finish("a", Ending.ERROR)
+    submission = world.submit("b", rerun="job", notify=TO_ALERT)
+    world.finish("a", Ending.ERROR)
+    assert [(each.app, each.submission) for each in take(world)] == [("a", submission)]
+
+
+def test_a_parent_that_another_submission_runs_again_has_the_rules_of_a_waiting_child(world: World) -> None:
+    plain = {"job_id": "{x}", "bash_cmd": "true"}
+    both = {"both": [{"app_name": ["far"]}, {"app_name": ["other"]}]}
+    world.define(
+        {
+            "near": plain,
+            "far": plain | {"depends_on": {"app_name": ["near"]}},
+            "other": plain,
+            "child": plain | {"depends_on": both},
+            "alert": ALERT,
+        }
+    )
+    world.submit("far", push="wanted")
+    world.finish("near")
+    world.finish("far")
+    waiting = world.submit("child", push="wanted", notify=TO_ALERT)
+    world.submit("near", rerun="downstream", push="wanted")
+    world.finish("near", Ending.ERROR)
+    assert [(each.app, each.submission) for each in take(world)] == [("near", waiting)]
+
+
 def test_a_child_that_is_pushed_has_the_rules_of_the_submission(world: World) -> None:
     plain = {"job_id": "{x}", "bash_cmd": "true"}
     world.define({"a": plain, "b": plain | {"depends_on": {"app_name": ["a"]}}, "alert": ALERT})
