@@ -114,8 +114,9 @@ class ReaderWatch:
         self._makings: dict[Partition, int] = {}
         #: Contents of the partitions that each claim of a job has found.
         self._found: dict[tuple[int, int], dict[Partition, object]] = {}
-        #: Jobs that were outdated after the last step.
+        #: Jobs that were outdated after the last step, and those of them that are so because of steps.
         self._outdated: set[int] = set()
+        self._outdated_by_steps: set[int] = set()
         #: What was requested last, in a world at rest: everything that is stale, or all jobs that read tables.
         self.last_request: Literal["stale", "all"] | None = None
 
@@ -163,8 +164,9 @@ class ReaderWatch:
         if not self._is_vague:
             yield from self._without_reason(again, outdated | self._outdated)
         requested = {job for (_, job), (reason, _) in new.items() if reason != RequestReason.PUSHED}
-        yield from self._left_as_they_are(requested, self._outdated)
-        self._outdated = {id for id in outdated if self._is_outdated(id, with_days=False)}
+        yield from self._left_as_they_are(requested, self._outdated_by_steps)
+        self._outdated = outdated
+        self._outdated_by_steps = {id for id in outdated if self._is_outdated(id, with_days=False)}
         for each in self._stale & self._done.keys():
             if each.table == self._table.table and not self._may_be_stale(each, ever_stale):
                 yield f"{each} is stale, although no partition that its jobs read has changed"
