@@ -186,7 +186,7 @@ _WANT_EXPECTED = move(
 _RENEWED = {term.column: renewed for term in TERMS if (renewed := _renewed(term))}
 _RENEW = f"""
 UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _RENEWED.items())},
-    notify = NULL, late_at = NULL, late = false
+    notify = NULL, late_at = NULL, late = false, due_within_s = NULL
 FROM {_GIVEN}
 WHERE job.id = given.id
 """

@@ -13,7 +13,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.transitions import move
+from sluice.ledger.database.transitions import NOW, interval, move
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import forget_ended
 
@@ -88,12 +88,13 @@ SELECT job.id, job.app, job.key FROM down JOIN job ON job.id = down.id ORDER BY 
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
+_NOT_BEFORE = "CASE WHEN job.round = 0 THEN job.not_before END"
 _RERUN = move(
     RERUN,
     By.PLANNER,
     sets="round = 0, fails = 0, timeouts = 0, losses = 0, unblocked = job.saga_open, "
-    "dispatched_at = NULL, event = NULL, "
-    "not_before = CASE WHEN job.round = 0 THEN job.not_before END, "
+    f"dispatched_at = NULL, event = NULL, not_before = {_NOT_BEFORE}, "
+    f"late = false, late_at = greatest({_NOT_BEFORE}, {NOW}) + {interval('job.due_within_s')}, "
     "effective_deadline = NULL, consecutive_fails = 0, paused = false, archived_at = NULL, "
     "flight = job.flight + (NOT job.saga_open)::int, abort_reason = NULL",
     forgets_work=True,

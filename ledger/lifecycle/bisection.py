@@ -51,7 +51,7 @@ ORDER BY number FOR SHARE
 
 # A half begins at once, and is no partition job.
 _NOT_COPIED = {"unblocked", "not_before", "output_table"}
-_ALSO_COPIED = ("effective_deadline", "notify", "notify_on", "late_at", "late")
+_ALSO_COPIED = ("effective_deadline", "notify", "notify_on", "late_at", "late", "due_within_s")
 _TERMS = ", ".join([*_ALSO_COPIED, *(term.column for term in TERMS if term.column not in _NOT_COPIED)])
 # Halves are open, because the whole was allowed to run. ``make_ready`` decides whether they may run now.
 _INSERT = f"""

@@ -29,7 +29,7 @@ _REQUESTED_AT = f"""
 """
 _AGAIN_AT = f"greatest(job.not_before, {NOW})"
 _SUBSCRIBE = f"""
-UPDATE job SET notify = given.rules::jsonb, late = false,
+UPDATE job SET notify = given.rules::jsonb, late = false, due_within_s = given.due_within_s,
     notify_on = nullif(ARRAY(
         SELECT unnest(job.notify_on) UNION
         SELECT jsonb_array_elements_text(rule -> 'on') FROM jsonb_array_elements(given.rules::jsonb) AS rule

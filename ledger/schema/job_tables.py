@@ -186,6 +186,7 @@ job = Table(
     Column("alerts", ARRAY(Text), comment="events from which the job has not recovered yet"),
     _moment("late_at", comment="time from which it is late; null if it has no due_within"),
     _flag("late", "its lateness was noticed"),
+    Column("due_within_s", Double, comment="seconds that a rerun has before it is late"),
     _moment("created_at", nullable=False),
     _moment("changed_at", nullable=False),
     _moment("pruned_at", comment="history before this time was removed"),

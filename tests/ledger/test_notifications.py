@@ -209,6 +209,21 @@ def test_a_rerun_counts_anew(world: World) -> None:
     assert events(world) == [("late", "a/1")]
 
 
+def test_a_failed_parent_that_runs_again_counts_anew(world: World) -> None:
+    plain = {"job_id": "{x}", "bash_cmd": "true"}
+    late = plain | {"due_within": "1h", "notify": [rule("late")]}
+    world.define({"a": late, "b": plain | {"depends_on": {"app_name": ["a"]}}})
+    world.submit("b")
+    world.tick(after_s=3600)
+    world.finish("a", Ending.ERROR)
+    world.submit("b", rerun="job")
+    world.tick(after_s=3599)
+    assert events(world) == [("late", "a/1")]
+    assert world.field("a", "late") is False
+    world.tick(after_s=1)
+    assert events(world) == [("late", "a/1"), ("late", "a/1")]
+
+
 def test_a_submission_may_set_due_within(world: World) -> None:
     world.apps("a", notify=[rule("late")])
     world.submit("a", policy={"due_within": "10m"})

@@ -18,7 +18,7 @@ WRITTEN_BY_VERBS = {
         "unbounded",
     ),
     *("handle", "next_poll_at", "poll_interval_s", "failed_polls", "external_status"),
-    *("notify", "notify_on", "alerts", "late_at", "late"),
+    *("notify", "notify_on", "alerts", "late_at", "late", "due_within_s"),
     *("event", "flight", "saga_open", "saga_first_claim", "abort_reason", "undoes", "undoes_claim"),
     "expansion",
 }

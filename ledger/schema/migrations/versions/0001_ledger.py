@@ -105,6 +105,7 @@ CREATE TABLE job (
     alerts TEXT[],
     late_at TIMESTAMP WITH TIME ZONE,
     late BOOLEAN DEFAULT false NOT NULL,
+    due_within_s FLOAT,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     changed_at TIMESTAMP WITH TIME ZONE NOT NULL,
     pruned_at TIMESTAMP WITH TIME ZONE,
@@ -157,6 +158,7 @@ COMMENT ON COLUMN job.notify_on IS 'events that any rule may send; null if there
 COMMENT ON COLUMN job.alerts IS 'events from which the job has not recovered yet';
 COMMENT ON COLUMN job.late_at IS 'time from which it is late; null if it has no due_within';
 COMMENT ON COLUMN job.late IS 'its lateness was noticed';
+COMMENT ON COLUMN job.due_within_s IS 'seconds that a rerun has before it is late';
 COMMENT ON COLUMN job.retry IS 'retry rule; null retries at once';
 COMMENT ON COLUMN job.overrides IS 'policy options of the submission; null if it has none';
 COMMENT ON COLUMN job.kwargs IS 'an object, or the digest of a row of shared_kwargs';
