@@ -99,6 +99,8 @@ def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[Job
     submissions.activate(tx, [held.number])
     demand.request(tx, [(held.number, job, RequestReason.PUSHED) for job in jobs.values()])
     ready = _plan_again(tx, catalogue, held.number, [*jobs], left_out)
+    # Their other jobs may be paused for another submission, and go on.
+    ready += pauses.apply(tx, demand.live(tx, reopened))
     submissions.settle(tx, [*reopened, held.number])
     return announce(tx, ready)
 
@@ -125,7 +127,7 @@ def run_again(
         tried.update(names)
         if names:
             ready += _plan_again(tx, catalogue, number, names, complete=complete)
-        live = demand.live(tx, number)
+        live = demand.live(tx, [number])
         ready += pauses.apply(tx, live)
         names = [*filter(among, demand.unsuccessful(tx, number))]
         if tried.issuperset(names):

@@ -64,7 +64,7 @@ WHERE submission_job.submission = %(number)s AND job.state IN ({sql_list(*sorted
 """
 _LIVE = f"""
 SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
-WHERE submission_job.submission = %(number)s AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
+WHERE submission_job.submission = ANY(%(numbers)s) AND job.state IN ({sql_list(*sorted(LIVE))}) ORDER BY job.id
 """
 # Requests of a walk stop at succeeded jobs. When such a job runs again, its waiting children need it once more.
 _REQUEST_FOR_WAITING = f"""
@@ -143,9 +143,9 @@ def unsuccessful(tx: Tx, number: int) -> list[JobName]:
     return [JobName(app, key) for app, key in tx.rows(_UNSUCCESSFUL, number=number)]
 
 
-def live(tx: Tx, number: int) -> list[int]:
-    """Return the jobs of a submission that have not ended."""
-    return tx.column(_LIVE, number=number)
+def live(tx: Tx, numbers: list[int]) -> list[int]:
+    """Return the jobs of these submissions that have not ended."""
+    return tx.column(_LIVE, numbers=numbers) if numbers else []
 
 
 def request(tx: Tx, requests: list[tuple[int, int, RequestReason]]) -> None:

@@ -29,6 +29,20 @@ def test_failed_jobs_and_their_dead_children_run_again_and_their_submissions_suc
     assert ends == {SubmissionState.SUCCEEDED}
 
 
+def test_a_paused_job_goes_on_for_a_submission_that_is_active_again(world: World) -> None:
+    work = {"job_id": "{x}", "bash_cmd": "true"}
+    child = work | {"depends_on": {"app_name": ["a", "b"]}}
+    last = work | {"depends_on": {"app_name": ["child"]}}
+    world.define({"a": work, "b": work, "child": child, "last": last})
+    world.submit("last")
+    world.finish("a", Ending.ERROR)
+    world.finish("b")
+    world.pause(world.submit("b", rerun="job"))
+    assert world.state("b") is State.WAITING
+    again(world, "last")
+    assert world.state("b") is State.READY
+
+
 def test_other_failed_jobs_of_the_submission_stay_failed_and_so_does_it(world: World) -> None:
     world.apps("a")
     submission = world.submit("a", None, keys=["1", "2"])
