@@ -11,12 +11,13 @@ from tests.world import World
 
 PARKED = f"parked, and nothing has failed: {UNDONE}"
 STILL_THERE = f"undone, and still there: {UNDONE}: book/1"
+LEFT = f"{UNDONE} has left book/1 as it is"
 
 
 def _says(world: World) -> set[str]:
-    """Return the reports of the two checks that are tested here."""
+    """Return the reports of the three checks that are tested here."""
     said = world.ledger.transact(Trips(world.defined).left)
-    return {PARKED, STILL_THERE}.intersection(said)
+    return {PARKED, STILL_THERE, LEFT}.intersection(said)
 
 
 def _write(world: World, sql: str) -> None:
@@ -77,7 +78,7 @@ def test_an_effect_that_remains_after_its_compensation_is_reported(world: World)
     world.finish("unbook")
     assert _says(world) == set()
     _write(world, "UPDATE job SET state = 'succeeded' WHERE app = 'book'")
-    assert _says(world) == {STILL_THERE}
+    assert _says(world) == {STILL_THERE, LEFT}
     world.ledger.transact(lambda tx: tx.write("UPDATE job SET state = 'cancelled' WHERE app = 'book'"))
 
 
@@ -95,3 +96,18 @@ def test_an_effect_of_a_later_run_is_not_reported(world: World) -> None:
     assert _says(world) == set()
     world.finish("unbook")
     assert _says(world) == set()
+
+
+def test_an_effect_of_a_retried_saga_is_reported_only_if_the_saga_has_not_succeeded(world: World) -> None:
+    define(world, book=undone(by="unbook"), pay=undone("book"))
+    fail(world, "book", at="pay")
+    world.finish("unbook")
+    world.tick(after_s=10)
+    world.retry("s")
+    world.finish("book")
+    world.finish("pay")
+    assert world.submission("s") is SubmissionState.SUCCEEDED
+    assert world.submission(UNDONE) is SubmissionState.SUCCEEDED
+    assert _says(world) == set()
+    world.ledger.transact(lambda tx: tx.write("UPDATE submission SET state = 'failed' WHERE id = 's'"))
+    assert _says(world) == {LEFT}

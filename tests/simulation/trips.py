@@ -80,12 +80,12 @@ WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}
   AND done.state = '{State.SUCCEEDED}' AND done.changed_at <= undo.ended_at
 """
 # Jobs that succeeded after an undone saga was planned, and that no other submission ever requested. Some may have ended
-# after the compensation.
+# after the compensation. A saga that has succeeded since then, because it was retried, is not undone any more.
 _CAME_LATER = f"""
 SELECT undo.id, job.app, job.key FROM submission undo
 JOIN submission saga ON undo.id = saga.id || '{COMPENSATION}'
 JOIN submission_job ON submission_job.submission = saga.number JOIN job ON job.id = submission_job.job
-WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}'
+WHERE undo.request ? 'compensates' AND undo.state = '{SubmissionState.SUCCEEDED}' AND saga.state IN ({_OVER})
   AND job.state = '{State.SUCCEEDED}' AND job.changed_at >= saga.planned_at
   AND (SELECT count(*) FROM submission_job own WHERE own.job = job.id) = 1
 """
