@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Collection, Sequence
-from functools import partial
 
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.dependency import MET
@@ -127,6 +126,12 @@ def simulate(
     return world.steps
 
 
+def at_rest(tx: Tx) -> bool:
+    """Return whether nothing is left to happen. The end of a job may still plan children, also for a submission that
+    has ended, and complete a day of a table."""
+    return not open_submissions(tx) and not unfinished(tx) and not untold(tx)
+
+
 def _run(world: World) -> None:
     watched = _Watched(world)
     while True:
@@ -135,7 +140,7 @@ def _run(world: World) -> None:
         wrong = world.air.wrong or (world.plain.transact(watched.look) if has_written else [])
         assert not wrong, wrong
         is_quiet = world.elapsed_s > RESUMED_S and world.mail.is_quiet
-        if is_quiet and world.plain.transact(partial(_at_rest, has_days=world.watch.has_days)):
+        if is_quiet and world.plain.transact(at_rest):
             world.mail.settle()
             left = world.plain.transact(watched.left)
             assert not left, left
@@ -205,13 +210,8 @@ class _Watched:
         ]
 
 
-def _at_rest(tx: Tx, *, has_days: bool) -> bool:
-    """Return whether nothing is left to happen. A day is complete after its jobs have ended."""
-    return not open_submissions(tx) and not unfinished(tx) and not (has_days and untold(tx))
-
-
 def _left(tx: Tx) -> list[str]:
-    return unfinished(tx) or ["a submission is open though no job is"]
+    return unfinished(tx) or untold(tx) or ["a submission is open though no job is"]
 
 
 def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
