@@ -5,10 +5,11 @@ and requests no others, except jobs that were added since (``job.expand``) and t
 guarded write. So of two retries one is refused, and a cancellation comes before or after it. Jobs of other submissions
 that ended because of these stay ended; a retry of those submissions revives them.
 
-Retry of selected jobs (``rerun: alone``): a new submission names them. Those that have not succeeded run again, and
-so do the jobs that could not run because of them. The failed submissions that requested any of these are active again,
-and end when their jobs have ended. The new submission requests the jobs as pushed ones, so it requests no parents. If
-the submissions that requested them before have ended otherwise, it is the one that can cancel them.
+Retry of selected jobs (``rerun: alone``): a new submission names them. Those that have not succeeded run again, and so
+do the jobs that could not run because of them. The failed submissions that requested any of these are active again, and
+end when their jobs have ended. Like a retried one, each also requests the jobs that were added since. The new
+submission requests the jobs as pushed ones, so it requests no parents. If the submissions that requested them before
+have ended otherwise, it is the one that can cancel them.
 
 Invariant of both: the jobs that run again are read when the submission is planned, and checked again once their rows
 are held. So a job that has succeeded or runs again already stays as it is, and a second retry changes nothing.
@@ -99,8 +100,10 @@ def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[Job
     submissions.activate(tx, [held.number])
     demand.request(tx, [(held.number, job, RequestReason.PUSHED) for job in jobs.values()])
     ready = _plan_again(tx, catalogue, held.number, [*jobs], left_out)
-    # Their other jobs may be paused for another submission, and go on.
-    ready += pauses.apply(tx, demand.live(tx, reopened))
+    # Only other submissions requested these jobs meanwhile, so they may be paused, or need jobs that were added since.
+    if reopened and (live := demand.live(tx, reopened)):
+        ready += pauses.apply(tx, live)
+        ready += _request_added(tx, catalogue, live)
     submissions.settle(tx, [*reopened, held.number])
     return announce(tx, ready)
 
@@ -131,8 +134,14 @@ def run_again(
         ready += pauses.apply(tx, live)
         names = [*filter(among, demand.unsuccessful(tx, number))]
         if tried.issuperset(names):
-            lacking = expansions.lacking_requests(tx, live)
-            return ready + follow_turns(tx, catalogue, Propagated([], lacking, {}))
+            return ready + _request_added(tx, catalogue, live)
+
+
+def _request_added(tx: Tx, catalogue: Catalogue, live: list[int]) -> list[ReadyJob]:
+    """Request the added jobs that these locked jobs need for the active submissions that lack them. Return the jobs
+    that may start."""
+    lacking = expansions.lacking_requests(tx, live)
+    return follow_turns(tx, catalogue, Propagated([], lacking, {}))
 
 
 def _plan_again(

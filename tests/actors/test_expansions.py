@@ -497,6 +497,20 @@ def test_a_retried_submission_requests_the_parts_that_were_added_since(shared: W
     assert shared.submission(asked) is SubmissionState.SUCCEEDED
 
 
+def test_a_submission_that_is_active_again_requests_the_parts_that_were_added_since(parts: World) -> None:
+    parts.define({**parts.defined, "split": PLAIN | {"max_fails": 0}})
+    first, asked = parts.submit("join", push="wanted"), parts.submit("last", push="wanted")
+    parts.finish("split", Ending.ERROR)
+    assert parts.submission(asked) is SubmissionState.FAILED
+    parts.retry(first)
+    succeed(parts, "split", expanded(1))
+    parts.submit("last", rerun="alone", push="wanted")
+    assert parts.submission(asked) is SubmissionState.ACTIVE
+    parts.cancel(first)
+    run_all(parts, "part/1_1", "join", "last")
+    assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
 def test_a_submission_of_the_last_job_keeps_another_run_of_the_job_that_adds_its_parts(shared: World) -> None:
     shared.submit("split", push="wanted")
     asked = shared.submit("join", push="wanted")

@@ -219,6 +219,42 @@ def test_a_cancelled_submission_leaves_the_last_job_of_another_one(
     )
 
 
+class ActiveAgainMeeting(SharedMeeting):
+    """World in which ``other`` has failed together with ``asked``, which was retried.
+
+    ``other`` requests ``last``, which needs ``join``. The job ``split`` has succeeded and adds two jobs. Nothing is
+    judged yet.
+    """
+
+    def __init__(self, url: str) -> None:
+        Acts.__init__(self, url)
+        join = _PLAIN | {"depends_on": {"app_name": ["split"]}}
+        last = _PLAIN | {"depends_on": {"app_name": ["join"]}}
+        split = _PLAIN | {"max_fails": 0}
+        self.world.define({"split": split, "part": _PLAIN, "join": join, "last": last})
+        self.added = []
+        self.world.submit("join", id="asked", push="wanted")
+        self.world.submit("last", id="other", push="wanted")
+        self.world.finish("split", Ending.ERROR)
+        self.world.retry("asked")
+        self.split = self.succeed(self.world.take("split"), "1", "2")
+
+    def run_last_again(self) -> Act:
+        """Run ``last`` again, which makes ``other`` active again."""
+        return self.plan("last", rerun="alone", push="wanted")
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_submission_that_is_active_again_keeps_the_added_jobs(embedded_url: str, swapped: bool) -> None:
+    meet_and_finish(
+        lambda: ActiveAgainMeeting(embedded_url),
+        lambda m: (m.expand(), m.run_last_again()),
+        _finish_without_the_expanding_submission,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
+
+
 def _finish_without_the_expanding_submission(m: SharedMeeting) -> None:
     m.cancel("asked")(m.world.ledger)
     m.world.deliver()
