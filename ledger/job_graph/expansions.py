@@ -26,8 +26,9 @@ Races:
 - An outcome that comes too late: it may store an expansion under its claim, but no planner reads it, because the job
   has not succeeded under that claim. It replaces no expansion of a later claim.
 
-A job without requests is left ``open`` and is removed from the outbox, unless it has requests by then
-(``lock_requested``). A plan that finds it puts it back.
+A job that no active submission requests is expanded for ended submissions, if jobs of theirs wait for it. Otherwise it
+is left ``open`` and is removed from the outbox, unless it has requests by then (``lock_requested``). A plan that finds
+it puts it back.
 """
 
 from collections.abc import Iterable, Mapping
@@ -106,6 +107,13 @@ _REQUESTS = f"""
 SELECT submission.number, min(submission_job.request_reason)
 FROM ({_ASKING}) AS submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission.number = ANY(%(numbers)s) AND {STILL_WANTS} GROUP BY 1 ORDER BY 1
+"""
+# Submissions that have ended, and whose jobs wait for the job again. They were pushed, or revived with a parent.
+_REQUESTED_BEFORE = f"""
+SELECT DISTINCT submission.number, {RequestReason.PUSHED:d}
+FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
+    JOIN submission_job asked ON asked.job = child.id JOIN submission ON submission.number = asked.submission
+WHERE need.parent = %(job)s AND submission.state <> '{SubmissionState.CANCELLED}' ORDER BY 1
 """
 _HOLD_OPEN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) AND expansion = 'open' ORDER BY id FOR UPDATE"
 _OTHER_REQUESTERS = f"""
@@ -227,16 +235,24 @@ def lock_followers(tx: Tx, job: int) -> None:
 
 def lock_requesters(tx: Tx, job: int) -> list[ExpansionRequester]:
     """Return the submissions that get the added jobs of this job. They cannot be cancelled before this transaction
-    ends. Call it before ``lock_open``, because submissions are locked before jobs."""
+    ends. Call it before ``lock_open``, because submissions are locked before jobs.
+
+    If no submission requests them now, these are the ended submissions with jobs that wait for this job. Otherwise the
+    waiting jobs could not run.
+    """
     numbers = tx.column(_LOCK_ASKING, job=job)
     rows = tx.rows(_REQUESTS, job=job, numbers=numbers) if numbers else []
+    if numbers and not rows:
+        rows = [row for row in tx.rows(_REQUESTED_BEFORE, job=job) if row[0] in numbers]
     return [ExpansionRequester(number, RequestReason(reason)) for number, reason in rows]
 
 
 def has_other_requesters(tx: Tx, job: int, known: list[ExpansionRequester]) -> bool:
     """Return whether other submissions get the added jobs of this locked job too: they were planned between
     ``lock_requesters`` and ``lock_open``."""
-    return bool(tx.rows(_OTHER_REQUESTERS, job=job, numbers=[each.number for each in known]))
+    if tx.rows(_OTHER_REQUESTERS, job=job, numbers=[each.number for each in known]):
+        return True
+    return not known and bool(tx.rows(_REQUESTED_BEFORE, job=job))
 
 
 def lock_requested(tx: Tx, jobs: list[int]) -> list[int]:

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.actors.executor import transactions
-from sluice.broker.messages import Executed
+from sluice.broker.messages import Cancel, Executed
 from sluice.jobs.expansions import Expansion, encoded
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import JobName
@@ -44,6 +44,15 @@ def expanded(*numbers: int, then: str | None = "join", when: str = "succeeded") 
 def succeed(world: World, job: str, expansions: str | None = None) -> None:
     world.beat(world.worker)
     assert world.record(world.take(job), expansions=expansions)
+
+
+def execute(world: World, job: str, *, cancelled: str) -> None:
+    """Run this job, which adds ``part/1_1``, cancel this submission, and then judge the job. A job that is executed is
+    not cancelled."""
+    claimed = world.take(job)
+    transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.DONE, expansions=expanded(1))})
+    world.cancel(cancelled)
+    world.queue.append(Executed(jobs=(claimed.id,)))
 
 
 def run_all(world: World, *jobs: str) -> None:
@@ -202,12 +211,8 @@ def test_a_cancelled_submission_cancels_the_added_jobs(parts: World) -> None:
 
 
 def test_a_success_that_nothing_requests_is_expanded_once_its_last_job_is_requested(parts: World) -> None:
-    asked = parts.submit("split", push="wanted")
-    claimed = parts.take("split")
-    transactions.record(parts.ledger, {claimed.right: Outcome(ending=Ending.DONE, expansions=expanded(1))})
-    # An executed job is not cancelled. Its success adds nothing, because no submission requests it.
-    parts.cancel(asked)
-    parts.queue.append(Executed(jobs=(claimed.id,)))
+    execute(parts, "split", cancelled=parts.submit("split", push="wanted"))
+    # Its success adds nothing, because no submission requests it.
     parts.deliver()
     assert parts.states() == {"split": DONE}
     asked = parts.submit("join", push="wanted")
@@ -215,6 +220,52 @@ def test_a_success_that_nothing_requests_is_expanded_once_its_last_job_is_reques
     parts.tick(after_s=60)
     run_all(parts, "part/1_1", "join")
     assert parts.submission(asked) is SubmissionState.SUCCEEDED
+
+
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_a_success_is_expanded_for_a_last_job_that_is_run_again_alone(parts: World, is_judged: bool) -> None:
+    execute(parts, "split", cancelled=parts.submit("join", push="wanted"))
+    if is_judged:
+        parts.deliver()
+    # This submission ends at once, because it pushes the job and requests no parents.
+    again = parts.submit("join", rerun="alone", push="wanted")
+    assert parts.submission(again) is SubmissionState.SUCCEEDED
+    parts.tick(after_s=60)
+    run_all(parts, "part/1_1", "join")
+
+
+def test_a_success_is_expanded_for_a_last_job_that_runs_again_with_its_parent(parts: World) -> None:
+    asked = parts.submit("join", push="wanted")
+    parts.queue.append(Cancel(app="split", key="1"))
+    parts.deliver()
+    assert parts.submission(asked) is SubmissionState.FAILED
+    execute(parts, "split", cancelled=parts.submit("split", push="wanted"))
+    parts.deliver()
+    run_all(parts, "part/1_1", "join")
+
+
+def test_a_success_is_expanded_for_a_job_that_an_ended_submission_needs(parts: World) -> None:
+    """The submission has ended before its pushed job ``split`` begins. The added job needs ``source``, which needs
+    ``first``, and that adds jobs."""
+    parts.define(
+        {
+            "trigger": PLAIN,
+            "slow": PLAIN,
+            "split": PLAIN | {"depends_on": {"app_name": ["trigger", "slow"]}},
+            "first": PLAIN,
+            "part": PART,
+            "source": PLAIN | {"depends_on": {"app_name": ["first"]}},
+            "join": PLAIN | {"depends_on": {"app_name": ["source"]}},
+        }
+    )
+    pushing = parts.submit("trigger")
+    parts.finish("trigger")
+    assert parts.submission(pushing) is SubmissionState.SUCCEEDED
+    parts.submit("slow", push="wanted")
+    parts.finish("slow")
+    succeed(parts, "split", encoded([Expansion("join", ("1",), None, "succeeded")]))
+    succeed(parts, "first", expanded(1, then="source"))
+    run_all(parts, "part/1_1", "source", "join")
 
 
 def added_needs(world: World) -> list[tuple[str, str]]:

@@ -255,6 +255,36 @@ def test_a_submission_that_is_active_again_keeps_the_added_jobs(embedded_url: st
     )
 
 
+class PushedMeeting(Meeting):
+    """World in which ``asked`` was cancelled before the success of ``split`` is judged, so that nothing requests it."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.cancel("asked")(self.world.ledger)
+
+    def run_join_again(self) -> Act:
+        """Run ``join`` again by a submission that ends at once, because it requests no parents."""
+        return self.plan("join", rerun="alone", push="wanted")
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_success_that_nothing_requests_is_expanded_for_a_pushed_last_job(
+    embedded_url: str, swapped: bool
+) -> None:
+    meet_and_finish(
+        lambda: PushedMeeting(embedded_url),
+        lambda m: (m.expand(), m.run_join_again()),
+        _finish_pushed,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
+
+
+def _finish_pushed(m: PushedMeeting) -> None:
+    finish_all_jobs(m.world)
+    assert set(m.world.states().values()) == {State.SUCCEEDED}
+
+
 def _finish_without_the_expanding_submission(m: SharedMeeting) -> None:
     m.cancel("asked")(m.world.ledger)
     m.world.deliver()
