@@ -266,6 +266,10 @@ _STILL_TO_TELL = f"""
 SELECT DISTINCT parent.id FROM need JOIN job parent ON parent.id = need.parent
 WHERE need.child = ANY(%(jobs)s) AND need.met IS NULL AND {VERDICT} IS NOT NULL
 """
+_EXPANDING_PARENTS = f"""
+SELECT DISTINCT parent.id FROM need JOIN job parent ON parent.id = need.parent
+WHERE need.child = ANY(%(jobs)s) AND {EXPANDING}
+"""
 _HOLD_ENDED = f"""
 SELECT id, coalesce({EXPANDING}, false) FROM job parent WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE
 """
@@ -409,6 +413,13 @@ def add_to_outbox(tx: Tx, ended: list[int]) -> None:
     """Add these ended jobs to the propagation outbox."""
     if ended:
         tx.write(_ADD_TO_OUTBOX, jobs=ended)
+
+
+def put_back_expanding(tx: Tx, children: list[int]) -> None:
+    """Add the parents of these jobs, which wait again, to the outbox, if their added jobs are not planned yet. Nothing
+    may have requested such a parent before. A recount has locked the parents."""
+    if children:
+        add_to_outbox(tx, tx.column(_EXPANDING_PARENTS, jobs=children))
 
 
 def remove_from_outbox(tx: Tx, ended: list[int]) -> None:

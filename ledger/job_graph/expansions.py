@@ -28,7 +28,7 @@ Races:
 
 A job that no active submission requests is expanded for ended submissions, if jobs of theirs wait for it. Otherwise it
 is left ``open`` and is removed from the outbox, unless it has requests by then (``lock_requested``). A plan that finds
-it puts it back.
+it puts it back, and so does another run of a job that needs it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -220,4 +220,5 @@ def _rerun(
         {*rerun_jobs, *dependencies.lock_waiting(tx, tx.column(_WAITING_CHILDREN, jobs=rerun_jobs))}
     )
     dependencies.recount(tx, touched)
+    dependencies.put_back_expanding(tx, rerun_jobs)
     return RerunJobs(rerun_jobs, touched)

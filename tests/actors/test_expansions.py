@@ -244,6 +244,22 @@ def test_a_success_is_expanded_for_a_last_job_that_runs_again_with_its_parent(pa
     run_all(parts, "part/1_1", "join")
 
 
+def test_a_success_is_expanded_once_a_last_job_runs_again_with_another_parent(parts: World) -> None:
+    """The success adds nothing while nothing requests it. The plan that revives ``join`` does not name ``split``."""
+    parts.define({**parts.defined, "join": PLAIN | {"depends_on": {"app_name": ["split", "source"]}}})
+    parts.submit("source")
+    parts.finish("source")
+    again = parts.submit("source", rerun="job", push="wanted")
+    asked = parts.submit("split", push="wanted")
+    parts.cancel(again)
+    assert parts.state("join") is State.UPSTREAM_FAILED
+    execute(parts, "split", cancelled=asked)
+    parts.deliver()
+    parts.submit("source", push="wanted")
+    parts.tick(after_s=60)
+    run_all(parts, "source", "part/1_1", "join")
+
+
 def test_a_success_is_expanded_for_a_job_that_an_ended_submission_needs(parts: World) -> None:
     """The submission has ended before its pushed job ``split`` begins. The added job needs ``source``, which needs
     ``first``, and that adds jobs."""
