@@ -101,7 +101,7 @@ def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[Job
     demand.request(tx, [(held.number, job, RequestReason.PUSHED) for job in jobs.values()])
     ready = _plan_again(tx, catalogue, held.number, [*jobs], left_out)
     # Only other submissions requested these jobs meanwhile, so they may be paused, or need jobs that were added since.
-    if reopened and (live := demand.live(tx, reopened)):
+    if live := demand.live(tx, reopened):
         ready += pauses.apply(tx, live)
         ready += _request_added(tx, catalogue, live)
     submissions.settle(tx, [*reopened, held.number])
