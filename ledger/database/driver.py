@@ -10,6 +10,7 @@ threads that work for long, and in which the main thread handles the signals.
 """
 
 import re
+import select
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
@@ -76,6 +77,7 @@ class PreparedConnection(CursorConnection):
         super().__init__(*args, **words)
         self._prepared_here: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._numbers = count()
+        self._is_begun = False
 
     def rows(self, sql: str, values: Values) -> list[Row]:
         result, transformer = self._run(sql, values)
@@ -92,15 +94,26 @@ class PreparedConnection(CursorConnection):
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        self._command(b"BEGIN")
+        """Open a transaction that is committed at the end of the block. The first statement begins it."""
+        self._is_begun = True
         try:
             yield
         except BaseException:
             # If the connection is lost, the server rolls back by itself.
             with suppress(psycopg.OperationalError):
-                self._command(b"ROLLBACK")
+                self._end(b"ROLLBACK")
             raise
-        self._command(b"COMMIT")
+        self._end(b"COMMIT")
+
+    def _end(self, command: bytes) -> None:
+        self._is_begun = False
+        if not self._is_idle:
+            self._command(command)
+
+    @property
+    def _is_idle(self) -> bool:
+        """True if no transaction is open on the server."""
+        return self.pgconn.transaction_status == pq.TransactionStatus.IDLE
 
     def _command(self, command: bytes) -> None:
         self.asked += 1
@@ -114,7 +127,45 @@ class PreparedConnection(CursorConnection):
         )
         name = self._name_of(sql, statement, transformer.types or ())
         self.asked += 1
+        if self._is_begun and self._is_idle:
+            return self._checked(self._begin_with(name, written, transformer.formats)), transformer
         return self._checked(self.pgconn.exec_prepared(name, written, transformer.formats)), transformer
+
+    def _begin_with(self, name: bytes, written: Any, formats: Any) -> pq.abc.PGresult:
+        """Begin a transaction with this statement, in one round trip. Return the statement's result."""
+        self.pgconn.enter_pipeline_mode()
+        try:
+            self.pgconn.send_query_params(b"BEGIN", None)
+            self.pgconn.send_query_prepared(name, written, formats)
+            self.pgconn.pipeline_sync()
+            begun, result = self._results_until_sync()
+        finally:
+            with suppress(psycopg.OperationalError):
+                self.pgconn.exit_pipeline_mode()
+        self._checked(begun)
+        return result
+
+    def _results_until_sync(self) -> list[pq.abc.PGresult]:
+        """Send the statements of a pipeline, and return their results. Other threads go on while this one waits."""
+        ready = select.poll()
+        ready.register(self.pgconn.socket, select.POLLIN | select.POLLOUT)
+        while self.pgconn.flush():
+            # The server may answer before it reads the rest.
+            if any(event & select.POLLIN for _, event in ready.poll()):
+                self.pgconn.consume_input()
+        ready.modify(self.pgconn.socket, select.POLLIN)
+        results: list[pq.abc.PGresult] = []
+        while True:
+            while self.pgconn.is_busy():
+                ready.poll()
+                self.pgconn.consume_input()
+            result = self.pgconn.get_result()
+            if result is None and self.pgconn.status != pq.ConnStatus.OK:
+                raise psycopg.OperationalError("the connection was lost")
+            if result is not None and result.status == pq.ExecStatus.PIPELINE_SYNC:
+                return results
+            if result is not None:
+                results.append(result)
 
     def _name_of(self, sql: str, statement: _Statement, types: tuple[int, ...]) -> bytes:
         name = self._prepared_here.get((sql, types))

@@ -12,7 +12,7 @@ from tests.ledger.breaker_worlds import BREAKER, broken, define, fail, fails, ne
 from tests.world import World
 
 #: Round trips that end a round if no app has a breaker: BEGIN, record, close the round, COMMIT.
-STATEMENTS = 4
+ROUND_TRIPS = 3
 
 
 def test_a_breaker_opens_after_the_defined_number_of_failures_in_a_row(world: World) -> None:
@@ -245,4 +245,4 @@ def test_a_breaker_adds_no_statement_to_the_end_of_a_round(world: World, words: 
         before = world.ledger.round_trips()
         transactions.record(world.ledger, {claimed.right: Outcome(ending=Ending.ERROR, error="it broke")})
         asked.append(world.ledger.round_trips() - before)
-    assert asked[-1] == STATEMENTS, "each of the two connections prepares the statements once"
+    assert asked[-1] == ROUND_TRIPS, "each of the two connections prepares the statements once"

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from sluice.ledger.database import driver
 from sluice.ledger.database.connection import Ledger
@@ -109,6 +110,47 @@ def test_a_transaction_that_raises_is_rolled_back(swift: PreparedConnection, pla
     with plain.begun():
         assert plain.rows("SELECT id FROM kept", {}) == [(1,)]
         plain.write("DROP TABLE kept", {})
+
+
+def test_the_first_statement_begins_the_transaction(swift: PreparedConnection) -> None:
+    with swift.begun():
+        asked = swift.asked
+        assert swift.pgconn.transaction_status == pq.TransactionStatus.IDLE
+        swift.rows("SELECT 1", {})
+        assert swift.pgconn.transaction_status == pq.TransactionStatus.INTRANS
+        swift.rows("SELECT 1", {})
+    assert swift.asked - asked == 1 + len(("prepare", "SELECT", "COMMIT")), (
+        "BEGIN is no round trip of its own"
+    )
+    asked = swift.asked
+    with swift.begun():
+        pass
+    assert swift.asked == asked, "a transaction without statements sends nothing"
+
+
+def test_a_first_statement_that_fails_leaves_no_transaction(swift: PreparedConnection) -> None:
+    with pytest.raises(psycopg.errors.DivisionByZero), swift.begun():
+        swift.rows("SELECT 1 / %(nothing)s", {"nothing": 0})
+    assert swift.pgconn.transaction_status == pq.TransactionStatus.IDLE
+    with swift.begun():
+        assert swift.rows("SELECT 1", {}) == [(1,)]
+
+
+def test_a_first_statement_may_be_larger_than_the_buffers_of_the_connection(
+    swift: PreparedConnection,
+) -> None:
+    text = "x" * 50_000_000
+    with swift.begun():
+        assert swift.rows("SELECT %(text)s::text", {"text": text}) == [(text,)]
+
+
+def test_a_connection_that_is_lost_with_the_first_statement_raises(
+    swift: PreparedConnection, plain: CursorConnection
+) -> None:
+    with plain.begun():
+        plain.rows("SELECT pg_terminate_backend(%(pid)s)", {"pid": swift.info.backend_pid})
+    with pytest.raises(psycopg.OperationalError), swift.begun():
+        swift.rows("SELECT 1", {})
 
 
 def test_a_connection_keeps_a_limited_number_of_prepared_statements(swift: PreparedConnection) -> None:
