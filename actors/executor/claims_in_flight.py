@@ -112,6 +112,11 @@ class ClaimsInFlight:
         """Return the known facts about a claim's job. The log names them."""
         return of_claim(claim, self._known.get(claim))
 
+    def apps_of(self, claims: Iterable[Claim]) -> set[str] | None:
+        """Return the apps of these claims; None if the app of one is not known."""
+        apps = {self.subject_of(claim).app for claim in claims}
+        return {app for app in apps if app} if None not in apps else None
+
     @property
     def draining(self) -> bool:
         """True if runs that have not begun must not begin any more."""

@@ -463,10 +463,14 @@ class Execution:
         if not outcomes:
             return NOTHING_TAKEN
         news = self._paces.news()
+        apps = self._holdings.apps_of(outcomes)
 
         def settle() -> tuple[float, SettleResult]:
             asked_at = self._holdings.clock()
-            return asked_at, transactions.settle(self._ledger, catalogue, outcomes, capacity, paces_s=news)
+            settled = transactions.settle(
+                self._ledger, catalogue, outcomes, capacity, apps=apps, paces_s=news
+            )
+            return asked_at, settled
 
         answer = while_unreachable(settle, self._ending, f"the outcomes of {len(outcomes)} jobs wait")
         if answer is None:

@@ -7,7 +7,7 @@ worker. ``record`` is for outcomes without a run in this process: claims that th
 external work.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -29,8 +29,9 @@ from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.job_graph.readiness import ReadyJob, open_gates
-from sluice.ledger.lifecycle import claims, outcomes, rounds, submissions
+from sluice.ledger.lifecycle import claims, outcomes, plain_successes, rounds, submissions
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimResult, ClaimTerms
+from sluice.ledger.lifecycle.plain_successes import PlainSuccesses
 from sluice.ledger.limits import breakers
 from sluice.ledger.stats import event_counters, runtimes
 from sluice.ledger.stats.event_counters import CounterName
@@ -125,22 +126,24 @@ def settle(
     by_claim: Mapping[Claim, Outcome],
     capacity: Capacity | None = None,
     *,
+    apps: Collection[str] | None = None,
     paces_s: Mapping[str, float] | None = None,
 ) -> SettleResult:
     """Record the outcomes, and claim jobs that may start now. The planner is notified of everything that must be judged
     or planned.
 
     Jobs that need no judgement succeed here: their children are notified, and some of the children that may start are
-    claimed. One commit replaces three (record, judge, claim), without a message between them. ``paces_s`` has the
-    current mean duration of a run by app.
+    claimed. One commit replaces three (record, judge, claim), without a message between them. ``apps`` are the
+    apps of the jobs, if they are known. ``paces_s`` has the current mean duration of a run by app.
     """
 
     def work(tx: Tx) -> SettleResult:
-        finished = outcomes.finish(tx, by_claim)
-        rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished}
+        pushing_apps = [app for app in (apps or catalogue) if may_push(catalogue, app)]
+        finished = plain_successes.finish(tx, by_claim, pushing_apps=pushing_apps)
+        rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished.apps}
         recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
         runtimes.note(tx, [*(paces_s or {}).items()])
-        pushing, ready, taken = _propagate(tx, catalogue, finished, capacity)
+        pushing, ready, taken = _propagate(tx, catalogue, finished, capacity, pushing_apps)
         ready += dependencies.propagate(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
@@ -150,21 +153,23 @@ def settle(
 
 
 def _propagate(
-    tx: Tx, catalogue: Catalogue, finished: Mapping[int, str], capacity: Capacity | None
+    tx: Tx, catalogue: Catalogue, finished: PlainSuccesses, capacity: Capacity | None, pushing_apps: list[str]
 ) -> tuple[list[int], list[ReadyJob], ClaimResult]:
     """Propagate finished jobs to their children. Return the jobs for which the planner must plan children, the jobs
     that are ready, and the jobs that this worker has claimed instead."""
-    if not finished:
+    ended = [*finished.apps]
+    if not ended:
         return [], [], NOTHING_TAKEN
-    ended = [*finished]
     # Read before the propagation, which may end the last job that a submission waits for, and so the submission.
-    concerned = demand.affected_by(
-        tx, ended, may_push=[job for job, app in finished.items() if may_push(catalogue, app)]
-    )
-    making = [job for job, app in finished.items() if makes_days(catalogue, app)]
+    concerned = finished.affected or demand.affected_by(tx, ended, pushing_apps=pushing_apps)
+    making = [job for job, app in finished.apps.items() if makes_days(catalogue, app)]
     pushing = sorted({*concerned.pushing, *making})
     dependencies.add_to_outbox(tx, pushing)
-    propagated = dependencies.propagate(tx, ended, leave_startable=capacity is not None)
+    keep = capacity is not None
+    if finished.affected is None:
+        propagated = dependencies.propagate(tx, ended, leave_startable=keep)
+    else:
+        propagated = dependencies.propagate_counted(tx, finished.children, leave_startable=keep)
     taken = _claim_some(tx, catalogue, propagated.startable, capacity)
     claimed = {job.id for job in taken.jobs}
     rest = [job.job for job in propagated.startable if job.job not in claimed]

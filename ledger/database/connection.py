@@ -20,6 +20,7 @@ from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.conninfo import complete, schema_of, unreachable
 from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
+from sluice.ledger.database.procedures import Procedure
 
 T = TypeVar("T")
 #: The psycopg connection in an open transaction that users' code gets for its own writes.
@@ -102,6 +103,13 @@ class Tx(Struct, frozen=True):
     def write(self, sql: str, **params: object) -> int:
         """Run a statement that returns no rows; return how many it wrote."""
         return self.connection.write(sql, self._sent(params))
+
+    def call(self, procedure: Procedure, **params: object) -> list[list[str]]:
+        """Run a procedure; return the rows of each of its steps, each row as JSON."""
+        found: list[list[str]] = [[] for _ in procedure.steps]
+        for step, line in self.rows(procedure.call, **params):
+            found[step].append(line)
+        return found
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
         """Return the values as the driver takes them, with ``now``. Switch the planning mode if an array is long."""

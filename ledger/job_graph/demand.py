@@ -1,7 +1,7 @@
 """Requests: the rows that tie submissions to jobs, and the submissions that get more jobs when a job ends."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Self
 
 from msgspec import Struct
 
@@ -39,7 +39,7 @@ _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 _OF_PUSHERS = f"""
 FROM job JOIN submission_job ON submission_job.job = job.id
     JOIN submission ON submission.number = submission_job.submission
-WHERE job.id = ANY(%(pushing)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
+WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
 """
 _PUSHERS = f"""
 SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides, job.work_ids,
@@ -54,9 +54,12 @@ UPDATE submission SET next_plan_at = {NOW} WHERE state = '{SubmissionState.RECEI
 WATCHING = f"""
 SELECT number, blocking_job FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND blocking_job = ANY(%(jobs)s)
 """
-_CONCERNED = f"""
+#: Statement for what these ends affect, as the rows of ``AffectedByEnds.of``. Jobs of the given apps may have children
+#: that follow.
+AFFECTED = f"""
 WITH woken AS ({WAKING}), watching AS ({WATCHING})
-SELECT NULL AS number, job.id AS job {_OF_PUSHERS} UNION SELECT * FROM watching ORDER BY number, job
+SELECT NULL::bigint AS number, job.id AS job {_OF_PUSHERS} AND job.app = ANY(%(pushing_apps)s::text[])
+UNION SELECT * FROM watching ORDER BY number, job
 """
 _UNSUCCESSFUL = f"""
 SELECT job.app, job.key FROM submission_job JOIN job ON job.id = submission_job.job
@@ -115,7 +118,14 @@ class ParentToPush(Struct, frozen=True):
 
 def parents_to_push(tx: Tx, jobs: list[int]) -> list[ParentToPush]:
     """Return the jobs among these that have children to be planned although no submission requested them."""
-    return tx.structs(ParentToPush, _PUSHERS, pushing=jobs)
+    return tx.structs(ParentToPush, _PUSHERS, jobs=jobs)
+
+
+class AffectedRow(Struct, frozen=True):
+    """Row of ``AFFECTED``: a job with children that may follow, or a submission with the job as its blocking job."""
+
+    number: int | None
+    job: int
 
 
 class AffectedByEnds(NamedTuple):
@@ -125,17 +135,21 @@ class AffectedByEnds(NamedTuple):
     pushing: list[int]
     watching: list[int]
 
+    @classmethod
+    def of(cls, rows: Sequence[AffectedRow]) -> Self:
+        """Return the effects from the rows of ``AFFECTED``."""
+        pushing = [row.job for row in rows if row.number is None]
+        watching = [row.number for row in rows if row.number is not None and row.job not in pushing]
+        return cls(pushing, watching)
 
-def affected_by(tx: Tx, ended: list[int], *, may_push: list[int]) -> AffectedByEnds:
+
+def affected_by(tx: Tx, ended: list[int], *, pushing_apps: list[str]) -> AffectedByEnds:
     """Return the jobs and submissions that these ends affect. Also wake submissions that wait for any of the jobs.
 
     Call it before the ends are propagated to the children, and settle the submissions after that.
     """
-    rows = tx.rows(_CONCERNED, jobs=ended, pushing=may_push)
-    pushing = [job for number, job in rows if number is None]
-    return AffectedByEnds(
-        pushing, [number for number, job in rows if number is not None and job not in pushing]
-    )
+    rows = tx.rows(AFFECTED, jobs=ended, pushing_apps=pushing_apps)
+    return AffectedByEnds.of([AffectedRow(*row) for row in rows])
 
 
 def unsuccessful(tx: Tx, number: int) -> list[JobName]:

@@ -29,7 +29,10 @@ there, and the groomer repeats the propagation.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from datetime import datetime
+from typing import NamedTuple, Self
+
+from msgspec import Struct
 
 from sluice.jobs.model.dependency import DEAD_FOR, MET
 from sluice.jobs.model.names import JobName
@@ -233,7 +236,8 @@ WHERE job.id = counted.child
 # The parents' rows are locked before, so their states here are not older than the rows that this statement waits for.
 # It locks needs, then gates, each in their own order. Locked needs are looked up again instead of joined: if a parent
 # has 1,000 children, Postgres may search each of the 1,000 among all of them.
-_COUNT_DOWN = f"""
+#: Statement that counts down the gates of the children of these jobs, which this transaction holds.
+COUNT_DOWN = f"""
 WITH held_need AS MATERIALIZED (
     SELECT child FROM need
     WHERE parent = ANY(%(jobs)s) AND met IS NULL ORDER BY child + 0, gate, parent FOR UPDATE
@@ -254,7 +258,7 @@ WITH held_need AS MATERIALIZED (
 UPDATE gate SET unmet = gate.unmet - held.met, impossible = gate.impossible + held.died
 FROM held_gate held JOIN job ON job.id = held.child
 WHERE gate.child = held.child AND gate.gate = held.gate
-RETURNING gate.unmet = 0, held.died > 0, {MAY_BEGIN}, {READY_COLUMNS}
+RETURNING gate.unmet = 0 AS is_open, held.died > 0 AS has_lost, {MAY_BEGIN} AS may_begin, {READY_COLUMNS}
 """
 # A need for a running parent is left as it is, because it stays met once it is met. The needs of a child with an open
 # flight are left too, because ends are not propagated to it.
@@ -297,6 +301,57 @@ class Propagated(NamedTuple):
     turned: list[int]
     upstream_failed: Mapping[int, str]
     startable: Sequence[ReadyJob] = ()
+
+
+class CountedGate(Struct, frozen=True):
+    """Row of ``COUNT_DOWN``: a gate that was counted down, and its job."""
+
+    is_open: bool
+    has_lost: bool
+    may_begin: bool
+    id: int
+    app: str
+    round: int
+    priority: int
+    effective_deadline: datetime | None
+    due_at: datetime
+    alone: bool
+    not_before: datetime | None
+
+    @property
+    def job(self) -> ReadyJob:
+        return ReadyJob(
+            self.id,
+            self.app,
+            self.round,
+            self.priority,
+            self.effective_deadline,
+            self.due_at,
+            self.alone,
+            self.not_before,
+        )
+
+
+class CountedChildren(NamedTuple):
+    """Children with a gate that was counted down, by id.
+
+    ``opened`` have a gate that is met, ``died`` have lost a gate. ``startable`` are the opened jobs that may start now.
+    """
+
+    opened: set[int]
+    died: set[int]
+    startable: dict[int, ReadyJob]
+
+    @classmethod
+    def of(cls, gates: Sequence[CountedGate]) -> Self | None:
+        """Return the children with these gates; None if there are none."""
+        if not gates:
+            return None
+        return cls(
+            {gate.id for gate in gates if gate.is_open},
+            {gate.id for gate in gates if gate.has_lost},
+            {gate.id: gate.job for gate in gates if gate.is_open and gate.may_begin},
+        )
 
 
 def recount(tx: Tx, children: list[int]) -> None:
@@ -381,11 +436,17 @@ def propagate(tx: Tx, ended: list[int], *, leave_startable: bool = False) -> Pro
     before, so the loop is bounded by the graph. With ``leave_startable``, jobs that may start now are returned as
     ``startable``, and they are locked.
     """
+    counted = _count_down(tx, ended) if ended else None
+    return propagate_counted(tx, counted, leave_startable=leave_startable)
+
+
+def propagate_counted(tx: Tx, children: CountedChildren | None, *, leave_startable: bool) -> Propagated:
+    """Do what ``propagate`` does after the gates of the children have been counted down."""
     ready: list[ReadyJob] = []
     turned: list[int] = []
     upstream_failed: dict[int, str] = {}
     startable: dict[int, ReadyJob] = {}
-    while ended and (children := _count_down(tx, ended)):
+    while children:
         opened, died = sorted(children.opened), sorted(children.died)
         if opened and (died or (leave_startable and len(opened) > 1)):
             tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
@@ -394,8 +455,8 @@ def propagate(tx: Tx, ended: list[int], *, leave_startable: bool = False) -> Pro
         ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in startable])
         last = fail_upstream(tx, died)
         upstream_failed |= last
-        ended = list(last)
-        turned += sorted(set(died) - set(ended) - set(opened))
+        turned += sorted(set(died) - set(last) - set(opened))
+        children = _count_down(tx, list(last)) if last else None
     return Propagated(ready, turned, upstream_failed, tuple(startable.values()))
 
 
@@ -428,28 +489,6 @@ def remove_from_outbox(tx: Tx, ended: list[int]) -> None:
         tx.write(_REMOVE_FROM_OUTBOX, jobs=ended)
 
 
-class _Children(NamedTuple):
-    """Children with a gate that was counted down, by id.
-
-    ``opened`` have a gate that is met, ``died`` have lost a gate. ``startable`` are the opened jobs that may start now.
-    """
-
-    opened: set[int]
-    died: set[int]
-    startable: dict[int, ReadyJob]
-
-
-def _count_down(tx: Tx, ended: list[int]) -> _Children | None:
+def _count_down(tx: Tx, ended: list[int]) -> CountedChildren | None:
     """Count down the gates of the children of these jobs; None if no gate has changed."""
-    rows = tx.rows(_COUNT_DOWN, jobs=ended)
-    if not rows:
-        return None
-    children = _Children(set(), set(), {})
-    for is_open, has_lost, may_begin, id, *terms in rows:
-        if is_open:
-            children.opened.add(id)
-        if has_lost:
-            children.died.add(id)
-        if is_open and may_begin:
-            children.startable[id] = ReadyJob(id, *terms)
-    return children
+    return CountedChildren.of([CountedGate(*row) for row in tx.rows(COUNT_DOWN, jobs=ended)])

@@ -40,7 +40,7 @@ class ReadyJob(NamedTuple):
 
 ALONE = "(losses > 0 OR bisected_from IS NOT NULL OR saga_open)"
 #: The columns that a statement on ``job`` returns for each ``ReadyJob``.
-READY_COLUMNS = f"id, app, round, priority, effective_deadline, {DUE}, {ALONE}, not_before"
+READY_COLUMNS = f"id, app, round, priority, effective_deadline, {DUE} AS due_at, {ALONE} AS alone, not_before"
 
 #: The groomer ends a job that has passed its ``end_before``, and no worker starts it. A saga that has started is
 #: claimed by a worker all the same, to be undone.

@@ -41,6 +41,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.procedures import ContinueIf, Procedure, ProcedureStep, read
 from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move, move_twice
 from sluice.ledger.job_graph import shared_kwargs
 from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
@@ -55,13 +56,15 @@ _TURNS = "unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, round)"
 # A worker may not take new work after its lease has ended, because its jobs are about to be given to other workers.
 _TO_BE_HAD = f"""
 job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
-    SELECT 1 FROM worker WHERE worker.id = %(worker)s AND worker.left_at IS NULL AND worker.lease_until > {NOW})
+    SELECT 1 FROM worker WHERE worker.id = %(worker)s::uuid AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
 _NEXT = f"greatest(job.claim, {ID_FLOOR}) + 1"
 _IS_OURS = f"""
-claim = {_NEXT}, worker = %(worker)s, unbounded = %(unbounded)s, saga_open = job.saga_open OR %(saga)s,
-saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN %(saga)s THEN {_NEXT} END,
-attempt_timeout_at = CASE WHEN NOT (job.saga_open OR %(saga)s) THEN {NOW} + make_interval(secs => job.timeout_s) END
+claim = {_NEXT}, worker = %(worker)s::uuid, unbounded = %(unbounded)s::bool,
+saga_open = job.saga_open OR %(saga)s::bool,
+saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN %(saga)s::bool THEN {_NEXT} END,
+attempt_timeout_at =
+    CASE WHEN NOT (job.saga_open OR %(saga)s::bool) THEN {NOW} + make_interval(secs => job.timeout_s) END
 """
 # A later claim of a flight is no start.
 _BUCKET = "CASE WHEN NOT saga_open OR saga_first_claim = claim THEN rate_bucket END AS rate_bucket"
@@ -72,7 +75,7 @@ CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{{}}' END AS kwargs_dig
 """
 _OPEN_ROUND = """
 opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
-           SELECT id, claim, round, worker, changed_at, %(digest)s FROM moved)
+           SELECT id, claim, round, worker, changed_at, %(digest)s::text FROM moved)
 """
 _CLAIM = move(
     CLAIM,
@@ -97,8 +100,8 @@ _BEGIN = move_twice(
 # Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a
 # plan that locked the parent first has written its need (``ledger.job_graph.dependencies``).
 _AWAITED = """
-SELECT DISTINCT parent FROM need
-WHERE parent = ANY(%(jobs)s) AND condition = 'running' AND met IS NULL ORDER BY parent
+SELECT DISTINCT parent AS id FROM need
+WHERE parent = ANY(%(jobs)s::bigint[]) AND condition = 'running' AND met IS NULL ORDER BY parent
 """
 
 
@@ -190,6 +193,8 @@ def claim_opened(
     Ready jobs of the app that overtake them may take their place. The claim releases the opened jobs that it takes; the
     caller must release the others.
     """
+    if len(opened) == 1 and (taken := _begin_only(tx, app, opened[0], terms)):
+        return taken
     chosen = lock_most_urgent(tx, app, opened, len(opened), at_once)
     own = {job.job for job in opened}
     begun = _take(tx, _BEGIN, [job for job in chosen if job.job in own], terms)
@@ -197,17 +202,28 @@ def claim_opened(
     return _taken(tx, chosen, begun + others)
 
 
+def _begin_only(tx: Tx, app: str, opened: ReadyJob, terms: ClaimTerms) -> ClaimResult | None:
+    """Claim the only job that may run of an app; None if the app has ready jobs, or the job cannot be claimed."""
+    among = {"app": app, "held": [opened.job], "alone": True, "most": 1}
+    turn = arrays([(opened.job, opened.round)], "jobs", "rounds")
+    _, begun, awaited = tx.call(BEGIN_OPENED_JOB, **among, **turn, **structs.asdict(terms))
+    if not begun:
+        return None
+    claimed = _completed(tx, read(begun, ClaimedJob))
+    return ClaimResult(claimed, [json.decode(line)["id"] for line in awaited])
+
+
 def _take(tx: Tx, sql: str, chosen: list[ReadyJob], terms: ClaimTerms) -> list[ClaimedJob]:
     if not chosen:
         return []
     turns = [(job.job, job.round) for job in chosen]
     claimed = tx.structs(ClaimedJob, sql, **arrays(turns, "jobs", "rounds"), **structs.asdict(terms))
+    return _completed(tx, claimed)
+
+
+def _completed(tx: Tx, claimed: list[ClaimedJob]) -> list[ClaimedJob]:
+    """Take the tokens of these jobs. Return the jobs with the kwargs that they refer to; each has a copy of its own."""
     rate_limits.take(tx, [job.rate_bucket for job in claimed if job.rate_bucket])
-    return _with_shared_kwargs(tx, claimed)
-
-
-def _with_shared_kwargs(tx: Tx, claimed: list[ClaimedJob]) -> list[ClaimedJob]:
-    """Return the jobs with the kwargs that they refer to; each job has a copy of its own."""
     texts = shared_kwargs.read(tx, {job.kwargs_digest for job in claimed if job.kwargs_digest})
     return [
         structs.replace(job, kwargs=json.decode(texts[job.kwargs_digest])) if job.kwargs_digest else job
@@ -236,10 +252,10 @@ ORDER BY job.id FOR UPDATE OF job
 # gives the reason.
 _READY = f"""
 SELECT {READY_COLUMNS} FROM job
-WHERE job.app COLLATE "C" = %(app)s AND job.state COLLATE "C" = '{State.READY}'
-  AND {UNEXPIRED} AND (%(alone)s OR NOT {ALONE}) AND job.id <> ALL(%(held)s::bigint[])
+WHERE job.app COLLATE "C" = %(app)s::text AND job.state COLLATE "C" = '{State.READY}'
+  AND {UNEXPIRED} AND (%(alone)s::bool OR NOT {ALONE}) AND job.id <> ALL(%(held)s::bigint[])
 """
-_FIRST = f"ORDER BY {IN_TURN} LIMIT %(most)s"
+_FIRST = f"ORDER BY {IN_TURN} LIMIT %(most)s::int"
 _ANY = f"{_READY} {_FIRST}"
 # Two ranges of that index, and one range of the index job_start; they are mostly empty. If they were written as one
 # comparison of rows, Postgres before 18 would read all equal entries to the end.
@@ -255,6 +271,13 @@ UNION ALL
     ORDER BY -job.priority, coalesce(job.effective_deadline, 'infinity'), job.not_before, job.id LIMIT %(most)s)
 """
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
+#: For an opened job that no other job can overtake, because its app has no ready job.
+BEGIN_OPENED_JOB = Procedure(
+    "begin_opened_job",
+    ProcedureStep(_ANY, then=ContinueIf.NO_ROWS),
+    ProcedureStep(_BEGIN, then=ContinueIf.SOME_ROWS),
+    ProcedureStep(_AWAITED, {"jobs": 1}),
+)
 
 
 def lock_named(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[ReadyJob]:

@@ -1,22 +1,7 @@
-"""Recording of the outcomes of claims, and the fast path for plain successes.
+"""Recording of the outcomes of claims.
 
-The number of the claim guards every write, so the outcome of a lost claim is refused (``record``).
-
-On the fast path (``finish``), successes that need no judgement are recorded and judged in one step. A round without an
-error is such a success, unless the job
-
-- has an ``end_before``;
-- is a chunk, or makes partitions;
-- is a saga in flight, or a compensation;
-- runs until it is stopped;
-- adds jobs, or has added jobs before.
-
-The fast path leaves such jobs unchanged. They are recorded (``record``), and the planner judges them.
-
-Invariants of the fast path: the history has both steps, that of the executor and that of the planner, at the same
-moment. No other transaction sees the job between them. The job has ended then, and this transaction holds it and
-propagates its end. The claim guards the write as it guards a record: an outcome that is offered twice or too late
-changes nothing.
+The number of the claim guards every write, so the outcome of a lost claim is refused. Successes that need no judgement
+end at once instead (``plain_successes``).
 
 A crash before the commit leaves the claim as it was.
 """
@@ -29,15 +14,13 @@ from msgspec import Struct
 from sluice.jobs.model.history import Lost
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
-from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUCCEED, SUSPEND, TIME_OUT, By
+from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import IDS, NOW, VerbBy, interval, move, move_twice
+from sluice.ledger.database.transitions import IDS, NOW, interval, move
 from sluice.ledger.job_graph import expansions
 from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import READY_COLUMNS, ReadyJob, make_ready, move_out
-from sluice.ledger.lifecycle.judgements import IS_PLAIN
-from sluice.ledger.lifecycle.rounds import ENDED, close_and_report, close_rounds, parameters
-from sluice.ledger.limits.breakers import SUCCEEDED, reporting
+from sluice.ledger.lifecycle.rounds import close_and_report, parameters
 from sluice.ledger.sagas.journals import LAST
 from sluice.ledger.sagas.suspension import resume_early
 
@@ -229,31 +212,3 @@ def _time_out(tx: Tx, claims: list[Claim]) -> tuple[list[int], list[int]]:
     ended = [*expired, *move_out(tx, _TIMEOUT.time_out, **_columns(claims))]
     add_to_outbox(tx, ended)
     return requeued, ended
-
-
-_SUCCEEDED = f"SELECT app, '{SUCCEEDED}' AS ending, NULL AS error, abort_reason FROM moved"
-_FINISH = move_twice(
-    RECORD,
-    By.EXECUTOR,
-    VerbBy(SUCCEED, By.PLANNER),
-    given=ENDED,
-    condition=f"{HELD} AND {IS_PLAIN}",
-    sets="external_status = NULL, dispatch_attempts = 0",
-    forgets_work=True,
-    returning="id, app, pool",
-    also=f"closed AS ({close_rounds('held AS given')}), told AS ({reporting(_SUCCEEDED)})",
-)
-
-
-def finish(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> dict[int, str]:
-    """Record and judge the outcomes that need no judgement; return the jobs that succeeded, each with its app."""
-    done = {
-        right: outcome
-        for right, outcome in outcomes.items()
-        if outcome.ending is Ending.DONE and outcome.expansions is None
-    }
-    if not done:
-        return {}
-    rows = tx.rows(_FINISH, **parameters(done))
-    tx.pools.update(pool for _, _, pool in rows if pool is not None)
-    return {id: app for id, app, _ in rows}

@@ -49,6 +49,8 @@ _PLAIN_FUNCTIONS = {
     "sluice_submit(jsonb)": ("control", "worker", "submitter"),
     "submission_content(jsonb)": ("control", "worker"),
     "request_fault(jsonb)": (),
+    "settle_jobs": ("control", "worker"),
+    "begin_opened_job": ("control", "worker"),
 }
 _PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 #: Limits per role on statements and lock waits. An idle limit is added below; our own processes set that themselves. A

@@ -143,8 +143,8 @@ def test_a_result_after_the_commit_that_cannot_be_encoded_is_an_error_of_the_rou
     assert stored(bench, "banks_and_returns_an_object") == [(1, None, False, False)]
 
 
-def test_a_plain_job_costs_nine_statements_with_and_without_a_result(bench: Bench) -> None:
-    """They were nine before results existed. A coroutine costs one more: its thread claims none of the children."""
+def test_a_plain_job_costs_seven_statements_with_and_without_a_result(bench: Bench) -> None:
+    """A call of a procedure counts as one. A coroutine costs one more: its thread claims none of the children."""
     ledger = Counting(bench.world)
     bench.running = execution_on(bench, ledger)
     statements = []
@@ -154,4 +154,4 @@ def test_a_plain_job_costs_nine_statements_with_and_without_a_result(bench: Benc
         assert bench.world.state(app) is State.SUCCEEDED
         statements.append(ledger.statements - before)
     ledger.close()
-    assert statements == [9, 9, 10]
+    assert statements == [7, 7, 8]

@@ -20,6 +20,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
+from sluice.ledger.database.procedures import ContinueIf, Procedure
 from sluice.ledger.fixtures import TABLES
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery.invariants import breaches
@@ -40,6 +41,25 @@ _WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AN
 WAIT_S = 10.0
 
 
+def stepwise(tx: Tx, procedure: Procedure, params: dict[str, Any]) -> list[list[str]]:
+    """Run the steps of a procedure one by one, with the result of ``Tx.call``."""
+    found: list[list[dict[str, Any]]] = []
+    for step in procedure.steps:
+        ids = {name: [row["id"] for row in found[place]] for name, place in step.ids.items()}
+        found.append(tx.structs(dict, step.sql, **params | ids))
+        rows = len(found[-1])
+        goes_on = {
+            ContinueIf.ALWAYS: True,
+            ContinueIf.SOME_ROWS: rows > 0,
+            ContinueIf.NO_ROWS: rows == 0,
+            ContinueIf.ALL_ROWS: rows == len(params["jobs"]),
+        }
+        if not goes_on[step.then]:
+            break
+    lines = [[msgspec.json.encode(row).decode() for row in rows] for rows in found]
+    return lines + [[] for _ in procedure.steps[len(lines) :]]
+
+
 class _Stops(Tx, frozen=True, kw_only=True):
     """Transaction that calls ``gate`` before each statement."""
 
@@ -56,6 +76,10 @@ class _Stops(Tx, frozen=True, kw_only=True):
     def write(self, sql: str, **params: object) -> int:
         self.gate()
         return super().write(sql, **params)
+
+    def call(self, procedure: Procedure, **params: object) -> list[list[str]]:
+        """Run the steps of a procedure one by one, so that each can be stopped before."""
+        return stepwise(self, procedure, params)
 
 
 class StoppingLedger(KeptLedger):

@@ -7,7 +7,7 @@ import pytest
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
-from sluice.ledger.lifecycle import outcomes
+from sluice.ledger.lifecycle import plain_successes
 from sluice.ledger.lifecycle.judgements import ON_SUCCESS
 from sluice.ledger.recovery import groomer_steps
 from tests.world import LEASE_S, World
@@ -170,7 +170,7 @@ def test_a_success_with_effects_does_not_end_the_job_before_it_is_judged(world: 
     assert claimed is not None
     world.ledger.transact(lambda tx: tx.write(f"UPDATE job SET {JUDGED[kind]}"))
     done = {claimed.right: Outcome(ending=Ending.DONE)}
-    assert world.ledger.transact(lambda tx: outcomes.finish(tx, done)) == {}
+    assert world.ledger.transact(lambda tx: plain_successes.finish(tx, done, pushing_apps=[])).apps == {}
     assert world.state("a") is State.RUNNING
 
 

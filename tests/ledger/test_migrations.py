@@ -1,6 +1,7 @@
 """Migrations result in the schema that the code expects."""
 
 import psycopg
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -9,6 +10,9 @@ from sqlalchemy import create_engine, pool
 
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import State
+from sluice.ledger.database.procedures import Procedure
+from sluice.ledger.lifecycle.claims import BEGIN_OPENED_JOB
+from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
 from sluice.ledger.schema import migrate
 from sluice.ledger.schema.tables import metadata
 from tests.world import World
@@ -39,6 +43,16 @@ def test_the_migrations_create_the_named_constraints_of_the_schema(embedded_url:
         for name in named
         if name and name.startswith(("job_", "submission_", "gate_", "transition_", "schedule_", "firing_"))
     } <= {row[0] for row in rows} | {"job_name"}
+
+
+@pytest.mark.parametrize("procedure", [SETTLE_JOBS, BEGIN_OPENED_JOB], ids=lambda each: each.name)
+def test_the_migrations_have_the_statements_of_the_verbs(embedded_url: str, procedure: Procedure) -> None:
+    """If this fails, a released procedure needs a new name, and a migration that makes it."""
+    with psycopg.connect(embedded_url) as connection:
+        rows = connection.execute(
+            "SELECT prosrc FROM pg_proc WHERE proname = %s", [procedure.name]
+        ).fetchall()
+    assert [source.strip() for (source,) in rows] == [procedure.definition().split("$$")[1].strip()]
 
 
 _RULES = """

@@ -9,7 +9,7 @@ from sluice.jobs.states import By
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.job_graph import dependencies
-from sluice.ledger.lifecycle import outcomes
+from sluice.ledger.lifecycle import plain_successes
 from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.recovery import groomer_steps
 from tests.world import World
@@ -109,8 +109,9 @@ def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crow
     assert claimed is not None
 
     def end(tx: Tx) -> None:
-        finished = outcomes.finish(tx, {claimed.right: Outcome(ending=Ending.DONE)})
-        assert len(dependencies.propagate(tx, [*finished]).ready) == 1
+        done = {claimed.right: Outcome(ending=Ending.DONE)}
+        children = plain_successes.finish(tx, done, pushing_apps=["a"]).children
+        assert len(dependencies.propagate_counted(tx, children, leave_startable=False).ready) == 1
 
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: end(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()

@@ -968,6 +968,240 @@ BEGIN
 END
 $$;
 """
+# Statements of the verbs as functions (ledger.database.procedures), for one round trip instead of one for each.
+_PROCEDURES = """
+CREATE FUNCTION settle_jobs(
+    jobs bigint[],
+    claims bigint[],
+    endings text[],
+    took_s float8[],
+    exit_codes int[],
+    errors text[],
+    outputs text[],
+    stderrs text[],
+    logs text[],
+    output_blobs text[],
+    stderr_blobs text[],
+    finals bool[],
+    retries_after_s float8[],
+    results text[],
+    result_blobs text[],
+    now timestamptz,
+    pushing_apps text[]
+) RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    found record;
+    rows_of_step int;
+    ids_of_0 bigint[] := '{}';
+BEGIN
+    rows_of_step := 0;
+    FOR found IN
+    WITH held AS MATERIALIZED (
+        SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, job.alerts AS its_alerts, given.*
+        FROM job JOIN unnest($1::bigint[], $2::bigint[], $3::text[], $4::float8[],
+            $5::int[], $6::text[], $7::text[], $8::text[],
+            $9::text[], $10::text[], $11::text[], $12::bool[],
+            $13::float8[], $14::text[], $15::text[])
+     AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob, final,
+               retry_after_s, result, result_blob) USING (id)
+        WHERE CASE WHEN job.state IN ('running') THEN true END AND (job.claim = given.claim AND job.end_before IS NULL AND NOT job.saga_open AND NOT job.unbounded AND NOT (job.work_ids IS NOT NULL) AND NOT (job.output_table IS NOT NULL) AND NOT (job.undoes IS NOT NULL) AND NOT (job.expansion IS NOT NULL)) ORDER BY job.id FOR UPDATE OF job
+    ), moved AS (
+        UPDATE job SET state = 'succeeded', changed_at = coalesce($16::timestamptz, clock_timestamp()), worker = NULL, attempt_timeout_at = NULL, handle = NULL, next_poll_at = NULL, failed_polls = 0, alerts = NULL, external_status = NULL, dispatch_attempts = 0
+        FROM held AS given
+        WHERE job.id = given.id AND CASE WHEN job.state IN ('running') THEN true END
+        RETURNING job.*, given.source, given.its_claim, given.its_alerts
+    ), logged AS (
+        INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
+        SELECT id, changed_at, CASE step.nth WHEN 1 THEN moved.source ELSE 'executed' END,
+               step.target, step.verb, step.by, round, CASE step.nth WHEN 1 THEN its_claim ELSE claim END, NULL
+        FROM moved CROSS JOIN (VALUES (1, 'executed', 'record', 'executor'),
+                                      (2, 'succeeded', 'succeed', 'planner'))
+             AS step (nth, target, verb, by)
+        ORDER BY id, nth
+    ), notified AS (
+        INSERT INTO notification (job, event, state, round, claim, alerts, at)
+        SELECT id, each.event, state, round, claim, its_alerts, changed_at
+        FROM moved CROSS JOIN LATERAL unnest(moved.notify_on) AS each (event)
+        WHERE each.event = 'succeeded' OR each.event = 'recovered' AND its_alerts IS NOT NULL
+    ), closed AS (
+    UPDATE round SET executed_at = coalesce($16::timestamptz, clock_timestamp()), ending = given.ending, took_s = given.took_s,
+                     exit_code = given.exit_code, error = given.error, log = given.log,
+                     output = coalesce(nullif(given.output, ''), round.output, ''),
+                     stderr = coalesce(nullif(given.stderr, ''), round.stderr, ''),
+                     output_blob = given.output_blob, stderr_blob = given.stderr_blob,
+                     final = given.final, retry_after_s = given.retry_after_s,
+                     result = given.result, result_blob = given.result_blob
+    FROM held AS given WHERE round.job = given.id AND round.claim = given.claim AND round.ending IS NULL
+    RETURNING round.job, round.ending, round.error
+    ), told AS (
+    INSERT INTO breaker_event (app, failed, succeeded, error)
+    SELECT breaker.app, count(*) FILTER (WHERE ended.ending IN ('error', 'undo_failed', 'timed_out', 'timed out') AND ended.abort_reason IS NULL),
+           count(*) FILTER (WHERE ended.ending = 'done'),
+           max(left(split_part(ended.error, chr(10), 1), 200)) FILTER (WHERE ended.ending IN ('error', 'undo_failed', 'timed_out', 'timed out') AND ended.abort_reason IS NULL)
+    FROM (SELECT app, 'done' AS ending, NULL AS error, abort_reason FROM moved) ended JOIN breaker ON breaker.app = ended.app
+    WHERE EXISTS (SELECT 1 FROM breaker) AND (ended.ending = 'done' OR ended.ending IN ('error', 'undo_failed', 'timed_out', 'timed out') AND ended.abort_reason IS NULL)
+    GROUP BY breaker.app HAVING bool_or(ended.ending IN ('error', 'undo_failed', 'timed_out', 'timed out') AND ended.abort_reason IS NULL) OR
+bool_or(breaker.fails > 0) OR EXISTS (SELECT 1 FROM breaker_event news WHERE news.app = breaker.app)
+OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pause.until IS NOT NULL)
+    )
+    SELECT id, app, pool FROM moved ORDER BY id
+    LOOP
+        rows_of_step := rows_of_step + 1;
+        ids_of_0 := ids_of_0 || found.id;
+        step_number := 0;
+        line := row_to_json(found);
+        RETURN NEXT;
+    END LOOP;
+    IF NOT (rows_of_step = cardinality($1)) THEN RETURN; END IF;
+    rows_of_step := 0;
+    FOR found IN
+WITH woken AS (
+UPDATE submission SET next_plan_at = coalesce($16::timestamptz, clock_timestamp()) WHERE state = 'received' AND blocking_job = ANY(ids_of_0)
+), watching AS (
+SELECT number, blocking_job FROM submission WHERE state = 'active' AND blocking_job = ANY(ids_of_0)
+)
+SELECT NULL::bigint AS number, job.id AS job
+FROM job JOIN submission_job ON submission_job.job = job.id
+    JOIN submission ON submission.number = submission_job.submission
+WHERE job.id = ANY(ids_of_0) AND job.state IN ('expired', 'failed', 'fatal', 'succeeded', 'timed_out', 'upstream_failed') AND
+(submission.state = 'active'
+ OR submission_job.request_reason = 2 AND submission.state <> 'cancelled')
+ AND submission.push
+ AND job.app = ANY($17::text[])
+UNION SELECT * FROM watching ORDER BY number, job
+    LOOP
+        rows_of_step := rows_of_step + 1;
+        step_number := 1;
+        line := row_to_json(found);
+        RETURN NEXT;
+    END LOOP;
+    rows_of_step := 0;
+    FOR found IN
+WITH held_need AS MATERIALIZED (
+    SELECT child FROM need
+    WHERE parent = ANY(ids_of_0) AND met IS NULL ORDER BY child + 0, gate, parent FOR UPDATE
+), decided AS (
+    UPDATE need SET met = (CASE WHEN (parent.state IN ('failed', 'timed_out') AND (parent.bisect AND (parent.work_ids -> 1 IS NOT NULL OR parent.work_ids -> 0 -> 1 IS NOT NULL))) OR (parent.state = 'succeeded' AND parent.claim <= need.stale_claim) OR (need.condition = 'running' AND parent.unbounded AND parent.handle IS NULL AND parent.state IN ('running', 'executed')) OR (parent.expansion = 'open' AND parent.state = 'succeeded') THEN NULL WHEN need.condition = 'succeeded' AND parent.state IN ('succeeded') OR need.condition = 'failed' AND parent.state IN ('expired', 'failed', 'fatal', 'timed_out', 'upstream_failed') OR need.condition = 'finished' AND parent.state IN ('cancelled', 'expired', 'failed', 'fatal', 'skipped', 'succeeded', 'timed_out', 'upstream_failed') OR need.condition = 'running' AND parent.state IN ('executed', 'running', 'succeeded', 'suspended') THEN true WHEN need.condition = 'succeeded' AND parent.state IN ('cancelled', 'expired', 'failed', 'fatal', 'skipped', 'timed_out', 'upstream_failed') OR need.condition = 'failed' AND parent.state IN ('cancelled', 'skipped', 'succeeded') OR need.condition = 'running' AND parent.state IN ('cancelled', 'expired', 'failed', 'fatal', 'skipped', 'timed_out', 'upstream_failed') THEN false END)
+    FROM job parent
+    WHERE (SELECT count(*) FROM held_need) > 0
+      AND need.parent = ANY(ids_of_0) AND parent.id = need.parent
+      AND need.met IS NULL AND (CASE WHEN (parent.state IN ('failed', 'timed_out') AND (parent.bisect AND (parent.work_ids -> 1 IS NOT NULL OR parent.work_ids -> 0 -> 1 IS NOT NULL))) OR (parent.state = 'succeeded' AND parent.claim <= need.stale_claim) OR (need.condition = 'running' AND parent.unbounded AND parent.handle IS NULL AND parent.state IN ('running', 'executed')) OR (parent.expansion = 'open' AND parent.state = 'succeeded') THEN NULL WHEN need.condition = 'succeeded' AND parent.state IN ('succeeded') OR need.condition = 'failed' AND parent.state IN ('expired', 'failed', 'fatal', 'timed_out', 'upstream_failed') OR need.condition = 'finished' AND parent.state IN ('cancelled', 'expired', 'failed', 'fatal', 'skipped', 'succeeded', 'timed_out', 'upstream_failed') OR need.condition = 'running' AND parent.state IN ('executed', 'running', 'succeeded', 'suspended') THEN true WHEN need.condition = 'succeeded' AND parent.state IN ('cancelled', 'expired', 'failed', 'fatal', 'skipped', 'timed_out', 'upstream_failed') OR need.condition = 'failed' AND parent.state IN ('cancelled', 'skipped', 'succeeded') OR need.condition = 'running' AND parent.state IN ('cancelled', 'expired', 'failed', 'fatal', 'skipped', 'timed_out', 'upstream_failed') THEN false END) IS NOT NULL
+    RETURNING need.child, need.gate, need.met
+), touched AS MATERIALIZED (
+    SELECT child, gate, count(*) FILTER (WHERE met) AS met, count(*) FILTER (WHERE NOT met) AS died
+    FROM decided GROUP BY child, gate
+), held_gate AS MATERIALIZED (
+    SELECT gate.child, gate.gate, touched.met, touched.died FROM gate JOIN touched USING (child, gate)
+    ORDER BY gate.child, gate.gate FOR UPDATE OF gate
+)
+UPDATE gate SET unmet = gate.unmet - held.met, impossible = gate.impossible + held.died
+FROM held_gate held JOIN job ON job.id = held.child
+WHERE gate.child = held.child AND gate.gate = held.gate
+RETURNING gate.unmet = 0 AS is_open, held.died > 0 AS has_lost, (CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($16::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AS may_begin, id, app, round, priority, effective_deadline, coalesce(not_before, created_at) AS due_at, (losses > 0 OR bisected_from IS NOT NULL OR saga_open) AS alone, not_before
+    LOOP
+        rows_of_step := rows_of_step + 1;
+        step_number := 2;
+        line := row_to_json(found);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+CREATE FUNCTION begin_opened_job(
+    app text,
+    now timestamptz,
+    alone bool,
+    held bigint[],
+    most int,
+    jobs bigint[],
+    rounds int[],
+    worker uuid,
+    unbounded bool,
+    saga bool,
+    digest text
+) RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql
+SET search_path = @schema@, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    found record;
+    rows_of_step int;
+    ids_of_1 bigint[] := '{}';
+BEGIN
+    rows_of_step := 0;
+    FOR found IN
+SELECT id, app, round, priority, effective_deadline, coalesce(not_before, created_at) AS due_at, (losses > 0 OR bisected_from IS NOT NULL OR saga_open) AS alone, not_before FROM job
+WHERE job.app COLLATE "C" = $1::text AND job.state COLLATE "C" = 'ready'
+  AND (job.saga_open OR coalesce(job.end_before > coalesce($2::timestamptz, clock_timestamp()), true)) AND ($3::bool OR NOT (losses > 0 OR bisected_from IS NOT NULL OR saga_open)) AND job.id <> ALL($4::bigint[])
+ ORDER BY -priority, coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id LIMIT $5::int
+    LOOP
+        rows_of_step := rows_of_step + 1;
+        step_number := 0;
+        line := row_to_json(found);
+        RETURN NEXT;
+    END LOOP;
+    IF NOT (rows_of_step = 0) THEN RETURN; END IF;
+    rows_of_step := 0;
+    FOR found IN
+    WITH held AS MATERIALIZED (
+        SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, job.alerts AS its_alerts, given.*
+        FROM job JOIN unnest($6::bigint[], $7::int[]) AS given (id, round) USING (id)
+        WHERE CASE WHEN job.state IN ('waiting') THEN true END AND ((CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($2::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($2::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AND
+job.round = given.round AND (job.saga_open OR coalesce(job.end_before > coalesce($2::timestamptz, clock_timestamp()), true)) AND NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app
+    AND NOT coalesce(app_pause.trial = job.id AND app_pause.trial_claim = job.claim, false)) AND EXISTS (
+    SELECT 1 FROM worker WHERE worker.id = $8::uuid AND worker.left_at IS NULL AND worker.lease_until > coalesce($2::timestamptz, clock_timestamp()))
+) ORDER BY job.id FOR UPDATE OF job
+    ), moved AS (
+        UPDATE job SET state = 'running', changed_at = coalesce($2::timestamptz, clock_timestamp()), waiting_for_slot = false, unblocked = true,
+claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration)) + 1, worker = $8::uuid, unbounded = $9::bool,
+saga_open = job.saga_open OR $10::bool,
+saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $10::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration)) + 1 END,
+attempt_timeout_at =
+    CASE WHEN NOT (job.saga_open OR $10::bool) THEN coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
+        FROM held AS given
+        WHERE job.id = given.id AND CASE WHEN job.state IN ('waiting') THEN true END
+        RETURNING job.*, given.source, given.its_claim, given.its_alerts
+    ), logged AS (
+        INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
+        SELECT id, changed_at, CASE step.nth WHEN 1 THEN moved.source ELSE 'ready' END,
+               step.target, step.verb, step.by, round, CASE step.nth WHEN 1 THEN its_claim ELSE claim END, NULL
+        FROM moved CROSS JOIN (VALUES (1, 'ready', 'make_ready', 'planner'),
+                                      (2, 'running', 'claim', 'executor'))
+             AS step (nth, target, verb, by)
+        ORDER BY id, nth
+    ),
+opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
+           SELECT id, claim, round, worker, changed_at, $11::text FROM moved)
+    SELECT
+CASE WHEN NOT saga_open OR saga_first_claim = claim THEN rate_bucket END AS rate_bucket, id, app, key, round, claim, work_ids, overrides, timeout_s, handle,
+CASE WHEN output_table IS NOT NULL THEN
+    ARRAY(SELECT partition.partition FROM partition WHERE partition.job = moved.id AND done_at IS NULL ORDER BY 1)
+END
+ AS partitions, flight, saga_open,
+CASE jsonb_typeof(kwargs) WHEN 'object' THEN kwargs END AS kwargs,
+CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{}' END AS kwargs_digest
+ FROM moved ORDER BY id
+    LOOP
+        rows_of_step := rows_of_step + 1;
+        ids_of_1 := ids_of_1 || found.id;
+        step_number := 1;
+        line := row_to_json(found);
+        RETURN NEXT;
+    END LOOP;
+    IF NOT (rows_of_step > 0) THEN RETURN; END IF;
+    rows_of_step := 0;
+    FOR found IN
+SELECT DISTINCT parent AS id FROM need
+WHERE parent = ANY(ids_of_1::bigint[]) AND condition = 'running' AND met IS NULL ORDER BY parent
+    LOOP
+        rows_of_step := rows_of_step + 1;
+        step_number := 2;
+        line := row_to_json(found);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+"""
 _ALIASES = """
 -- The name that it had before the ledger had a schema of its own.
 CREATE FUNCTION sluice_submit(request jsonb) RETURNS text LANGUAGE sql
@@ -994,6 +1228,7 @@ def upgrade() -> None:
         _SUBMIT,
         _RESUME,
         _SUCCEED,
+        _PROCEDURES,
         _ALIASES,
     ):
         # The driver would take a percent sign for a parameter.
