@@ -20,10 +20,11 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.driver import Row
-from sluice.ledger.database.procedures import ContinueIf, Procedure
+from sluice.ledger.database.procedures import Procedure
 from sluice.ledger.fixtures import TABLES
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery.invariants import breaches
+from tests.stepwise import stepwise
 from tests.world import LEASE_S, KeptLedger, World, taken_in
 
 T = TypeVar("T")
@@ -39,25 +40,6 @@ _CONTENTS = " UNION ALL ".join(
 _WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 #: Seconds: longer than Postgres takes to notice a deadlock.
 WAIT_S = 10.0
-
-
-def stepwise(tx: Tx, procedure: Procedure, params: dict[str, Any]) -> list[list[str]]:
-    """Run the steps of a procedure one by one, with the result of ``Tx.call``."""
-    found: list[list[dict[str, Any]]] = []
-    for step in procedure.steps:
-        ids = {name: [row["id"] for row in found[place]] for name, place in step.ids.items()}
-        found.append(tx.structs(dict, step.sql, **params | ids))
-        rows = len(found[-1])
-        goes_on = {
-            ContinueIf.ALWAYS: True,
-            ContinueIf.SOME_ROWS: rows > 0,
-            ContinueIf.NO_ROWS: rows == 0,
-            ContinueIf.ALL_ROWS: rows == len(params["jobs"]),
-        }
-        if not goes_on[step.then]:
-            break
-    lines = [[msgspec.json.encode(row).decode() for row in rows] for rows in found]
-    return lines + [[] for _ in procedure.steps[len(lines) :]]
 
 
 class _Stops(Tx, frozen=True, kw_only=True):

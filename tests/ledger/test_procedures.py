@@ -10,7 +10,7 @@ from sluice.ledger.database.procedures import Procedure
 from sluice.ledger.lifecycle.claims import BEGIN_OPENED_JOB, ClaimedJob
 from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
 from sluice.ledger.lifecycle.rounds import parameters
-from tests.ledger.races import stepwise
+from tests.stepwise import stepwise
 from tests.world import World
 
 _HISTORY = "SELECT job, source, target, verb, by, round, claim FROM transition ORDER BY id"

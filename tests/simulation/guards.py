@@ -13,7 +13,7 @@ from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
 from sluice.ledger.job_graph import dependencies, expansions
 from sluice.ledger.keyspaces import daily_tables, freshness, partitions
-from sluice.ledger.lifecycle import bisection, claims, outcomes, plans
+from sluice.ledger.lifecycle import bisection, claims, outcomes, plain_successes, plans
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import groomer_steps, leases
@@ -55,7 +55,7 @@ _OF_JOBS = {
         first=30,
     ),
     "a late worker's success is taken": Mutant(
-        sql(outcomes, "_FINISH", "job.claim = given.claim", "true"),
+        sql(plain_successes, "_FINISH", "job.claim = given.claim", "true"),
         theme="templates",
         faults=Faults(freeze_worker_every_s=2.0, lose=0.2),
         first=30,
@@ -78,7 +78,9 @@ _OF_JOBS = {
         first=6,
     ),
     "one parent opens the gate": Mutant(
-        sql(dependencies, "_COUNT_DOWN", "gate.unmet = 0,", "gate.unmet >= 0,"), theme="templates", first=4
+        sql(dependencies, "COUNT_DOWN", "gate.unmet = 0 AS", "gate.unmet >= 0 AS"),
+        theme="templates",
+        first=4,
     ),
     "planning does not count finished parents": Mutant(
         code(plans.dependencies, "recount", lambda tx, children: None), theme="templates", first=1
@@ -160,7 +162,7 @@ _OF_JOBS = {
     ),
     "a success decides needs before its jobs are planned": Mutant(
         both(
-            sql(dependencies, "_COUNT_DOWN", dependencies.EXPANDING, "false"),
+            sql(dependencies, "COUNT_DOWN", dependencies.EXPANDING, "false"),
             sql(dependencies, "_SETTLE_FOR_CHILDREN", dependencies.EXPANDING, "false"),
         ),
         theme="expansions",
