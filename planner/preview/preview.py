@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.jobs.catalogue import Catalogue
-from sluice.jobs.model.dependency import DEAD_FOR, Need
+from sluice.jobs.model.dependency import DEAD_FOR, Gate, Need
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, KnownJob, PlannedJob, RerunRequest
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import DEAD, TERMINAL, State
 from sluice.planner.bubble_up.merge import in_order, put
-from sluice.planner.bubble_up.walk import Walk
+from sluice.planner.bubble_up.walk import Walk, with_added
 from sluice.planner.keyspaces.choose import keyspace_of
 from sluice.planner.keyspaces.chunks.chunk_inputs import ChunkInputWalk
 from sluice.planner.keyspaces.chunks.chunk_plan import Chunked
@@ -149,7 +149,7 @@ class _Kin:
         return PlannedJob(
             name=name,
             standing=EntryState.WANTED,
-            gates=keyspace_of(app, self._catalogue).gates(app, name.key),
+            gates=self._gates(name),
             policy=app.policy,
             overrides=submission.policy,
             kwargs=submission.kwargs,
@@ -186,10 +186,13 @@ class _Kin:
             yield need.parent, (DEAD & DEAD_FOR[need.when]) - (frozenset() if passes else _FILTERED)
 
     def _needs(self, name: JobName) -> Iterator[Need]:
+        return (need for gate in self._gates(name) for need in gate.needs)
+
+    def _gates(self, name: JobName) -> tuple[Gate, ...]:
+        """Return the gates of a job, with the needs that do not come from its definition."""
         app = self._catalogue.app(name.app)
-        return (
-            need for gate in keyspace_of(app, self._catalogue).gates(app, name.key) for need in gate.needs
-        )
+        added = self._known[name].added if name in self._known else ()
+        return with_added(keyspace_of(app, self._catalogue).gates(app, name.key), added)
 
     def _children(self, name: JobName) -> Iterable[JobName]:
         app = self._catalogue.app(name.app)

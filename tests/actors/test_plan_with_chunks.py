@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.jobs.keys.work_ids import parse_work_ids
@@ -122,7 +122,19 @@ _CASES = st.builds(
 )
 
 
+_SHOP = {"keys": ["graz"], "push": "all"}
+
+
 @settings(derandomize=True)
+@example(
+    Case(
+        pairs={("graz", 2)},
+        chunk_size=1,
+        lag=None,
+        before=[Asked("report", {**_SHOP, "rerun": None}, frozenset({2}))],
+        asked=Asked("mail", {**_SHOP, "rerun": "job"}, frozenset()),
+    )
+)
 @given(_CASES)
 def test_exactly_the_jobs_of_the_plan_run(ledger_url: str, kept_ledger: KeptLedger, drawn: Case) -> None:
     with World(ledger_url, kept_ledger) as world, patch.object(DrawnNeeds, "pairs", drawn.pairs):
