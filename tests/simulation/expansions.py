@@ -26,14 +26,15 @@ SELECT job.app, job.key, job.claim,
        ARRAY(SELECT app || '/' || key FROM job) AS existing
 FROM job WHERE job.app LIKE '{SPLIT}%%' AND job.state = '{State.SUCCEEDED}' AND job.expansion = 'entered'
 """
-# A pushed job does not count, because a push requests no parents.
+# A pushed job does not count, because a push requests no parents. A job that has run keeps its inputs, so it does not
+# wait for a parent that runs again.
 _UNREQUESTED = f"""
 SELECT DISTINCT parent.app || '/' || parent.key || ' for ' || submission.id
 FROM need JOIN job child ON child.id = need.child AND child.state = '{State.WAITING}'
     JOIN job parent ON parent.id = need.parent AND parent.state IN ({sql_list(*sorted(LIVE))})
     JOIN submission_job asked ON asked.job = child.id AND asked.request_reason <> {RequestReason.PUSHED:d}
     JOIN submission ON submission.number = asked.submission AND submission.state = '{SubmissionState.ACTIVE}'
-WHERE need.added AND NOT EXISTS (
+WHERE need.added AND need.met IS NULL AND NOT EXISTS (
     SELECT FROM submission_job own WHERE own.submission = asked.submission AND own.job = parent.id)
 """
 
