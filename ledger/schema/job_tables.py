@@ -16,6 +16,7 @@ finds orphaned rows.
 """
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -30,20 +31,21 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
-from sluice.jobs.states import DISPATCHED, RERUNNABLE, SAGA_OPEN, TERMINAL, VERBS, State, sql_list
+from sluice.jobs.states import DISPATCHED, RERUNNABLE, TERMINAL, VERBS, State, sql_list
 from sluice.ledger.database.transitions import BUCKET, one_of
+from sluice.ledger.schema import job_rules
 
 metadata = MetaData()
 
 _SUBMISSION_STATES = ", ".join(f"'{state}'" for state in SubmissionState)
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
-_ENDED_STATES = tuple(state for state in State if state in TERMINAL)
-_ENDED = sql_list(*_ENDED_STATES)
+_ENDED = sql_list(*(state for state in State if state in TERMINAL))
 _COLLECTED = sql_list(*(state for state in State if state in RERUNNABLE))
 
 
@@ -197,30 +199,7 @@ job = Table(
         comment="its success adds jobs: open if these are not planned yet; null if it never did",
     ),
     UniqueConstraint("app", "key", name="job_name"),
-    CheckConstraint(one_of("state", State), name="job_state"),
-    CheckConstraint("fails >= 0 AND timeouts >= 0 AND losses >= 0", name="job_counts"),
-    CheckConstraint(
-        f"round = fails + timeouts + losses OR {one_of('state', _ENDED_STATES)}", name="job_round"
-    ),
-    CheckConstraint(f"worker IS NULL OR state = '{State.RUNNING}'", name="job_worker"),
-    CheckConstraint(
-        f"state <> '{State.RUNNING}' OR worker IS NOT NULL OR next_poll_at IS NOT NULL",
-        name="job_looked_after",
-    ),
-    CheckConstraint(f"state NOT IN ('{State.READY}', '{State.RUNNING}') OR unblocked", name="job_unblocked"),
-    CheckConstraint(f"state <> '{State.READY}' OR NOT paused", name="job_paused"),
-    CheckConstraint(
-        f"archived_at IS NULL OR needs_collection AND state IN ({_COLLECTED})", name="job_archived"
-    ),
-    CheckConstraint("(pool IS NULL) = (pool_limit IS NULL) AND pool_limit > 0", name="job_pool"),
-    CheckConstraint("rate_bucket IS NULL OR pool IS NOT NULL", name="job_rate_bucket"),
-    CheckConstraint(
-        f"NOT waiting_for_slot OR state = '{State.WAITING}' AND unblocked AND NOT paused AND pool IS NOT NULL",
-        name="job_waiting_for_slot",
-    ),
-    CheckConstraint(f"NOT saga_open OR unblocked AND {one_of('state', SAGA_OPEN)}", name="job_saga_open"),
-    CheckConstraint("expansion IN ('open', 'entered')", name="job_expansion"),
-    CheckConstraint("(undoes IS NULL) = (undoes_claim IS NULL)", name="job_undoes"),
+    CheckConstraint(job_rules.CHECK, name="job_rules"),
     Index(
         "job_suspended",
         "not_before",
@@ -324,6 +303,7 @@ job = Table(
     ),
     postgresql_with={"fillfactor": 80},
 )
+event.listen(job, "before_create", DDL(job_rules.definition().replace("@schema@", "pg_catalog")))
 
 submission_job = Table(
     "submission_job",

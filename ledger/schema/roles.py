@@ -49,6 +49,7 @@ _PLAIN_FUNCTIONS = {
     "sluice_submit(jsonb)": ("control", "worker", "submitter"),
     "submission_content(jsonb)": ("control", "worker"),
     "request_fault(jsonb)": (),
+    "job_follows_rules": ("control", "worker"),
     "settle_jobs": ("control", "worker"),
     "begin_opened_job": ("control", "worker"),
 }

@@ -13,7 +13,7 @@ from sluice.jobs.states import State
 from sluice.ledger.database.procedures import Procedure
 from sluice.ledger.lifecycle.claims import BEGIN_OPENED_JOB
 from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
-from sluice.ledger.schema import migrate
+from sluice.ledger.schema import job_rules, migrate
 from sluice.ledger.schema.tables import metadata
 from tests.world import World
 
@@ -53,6 +53,13 @@ def test_the_migrations_have_the_statements_of_the_verbs(embedded_url: str, proc
             "SELECT prosrc FROM pg_proc WHERE proname = %s", [procedure.name]
         ).fetchall()
     assert [source.strip() for (source,) in rows] == [procedure.definition().split("$$")[1].strip()]
+
+
+def test_the_migrations_have_the_rules_of_jobs(embedded_url: str) -> None:
+    """If this fails, released rules need a function of a new name, and a migration that replaces the CHECK."""
+    with psycopg.connect(embedded_url) as connection:
+        rows = connection.execute("SELECT prosrc FROM pg_proc WHERE proname = 'job_follows_rules'").fetchall()
+    assert [source for (source,) in rows] == [job_rules.definition().split("$$")[1]]
 
 
 _RULES = """
