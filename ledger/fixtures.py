@@ -25,8 +25,9 @@ from sluice.jobs.states import CLAIM, FAIL, MAKE_READY, RECORD, REQUEST, SUCCEED
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.conninfo import complete
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ledger.schema import migrate
-from sluice.ledger.schema.job_tables import job, round_, submission, submission_job, transition
+from sluice.ledger.schema.job_tables import history, job, round_, submission, submission_job
 
 _REMEMBER = """
 INSERT INTO freshness (app, freshness_scope, work_id, at)
@@ -49,7 +50,7 @@ SCRATCH = UUID(int=0)
 #: Distance between the numbers of two successive copies, by kind.
 _STEPS = """
 SELECT (SELECT max(number) FROM submission) AS submissions, (SELECT max(id) FROM job) AS jobs,
-       (SELECT max(id) FROM transition) AS transitions, (SELECT count(*) FROM job) AS keys,
+       (SELECT max(id) + 1 FROM history) AS history_rows, (SELECT count(*) FROM job) AS keys,
        (SELECT max(ended_at) - min(received_at) FROM submission) AS period
 """
 #: Expressions for the columns that must differ in each copy, apart from timestamps.
@@ -62,7 +63,7 @@ _COPIED: Mapping[Table, Mapping[str, str]] = {
     job: {"id": "id + copy * %(jobs)s", "key": "(key::bigint + copy * %(keys)s)::text"},
     submission_job: {"submission": "submission + copy * %(submissions)s", "job": "job + copy * %(jobs)s"},
     round_: {"job": "job + copy * %(jobs)s"},
-    transition: {"id": "id + copy * %(transitions)s", "job": "job + copy * %(jobs)s"},
+    history: {"id": "id + copy * %(history_rows)s", "job": "job + copy * %(jobs)s"},
 }
 _SIZES = """
 SELECT relname::text AS "table", pg_total_relation_size(relid) AS bytes, n_dead_tup AS dead_rows
@@ -73,7 +74,7 @@ FROM pg_stat_user_tables WHERE relname = ANY(%(tables)s) ORDER BY relname
 class Steps(Struct, frozen=True):
     submissions: int
     jobs: int
-    transitions: int
+    history_rows: int
     keys: int
     period: timedelta
 
@@ -185,7 +186,7 @@ def multiply(tx: Tx, times: int) -> None:
     [steps] = tx.structs(Steps, _STEPS)
     for table, changed in _COPIED.items():
         tx.write(_copy(table, changed), times=times, **asdict(steps))
-    for table, column in ((submission, "number"), (job, "id"), (transition, "id")):
+    for table, column in ((submission, "number"), (job, "id"), (history, "id")):
         tx.rows(f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}")
 
 
@@ -256,19 +257,18 @@ SELECT id, 1, 0, %(worker)s, changed_at - interval '700 ms', changed_at - interv
 FROM job WHERE {_OF_THE_CROWD}
 """
 _HISTORY = f"""
-INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT id, CASE nth WHEN 1 THEN created_at ELSE changed_at - early END, source,
-       coalesce(target, state),
-       CASE WHEN target IS NOT NULL THEN verb WHEN state = '{State.FAILED}' THEN '{FAIL.name}'
-            ELSE '{SUCCEED.name}' END,
-       by, CASE nth WHEN 5 THEN round ELSE 0 END, (nth > 2)::int
+INSERT INTO history (job, at, kind, round, claim)
+SELECT id, CASE nth WHEN 1 THEN created_at ELSE changed_at - early END,
+       CASE WHEN nth = 5 AND state = '{State.FAILED}'
+            THEN {number(State.EXECUTED, VerbBy(FAIL, By.PLANNER))} ELSE kind END,
+       CASE nth WHEN 5 THEN round ELSE 0 END, (nth > 2)::int
 FROM job CROSS JOIN (VALUES
-    (1, '-', '{State.WAITING}', '{REQUEST.name}', '{By.PLANNER}', interval '0'),
-    (2, '{State.WAITING}', '{State.READY}', '{MAKE_READY.name}', '{By.PLANNER}', interval '720 ms'),
-    (3, '{State.READY}', '{State.RUNNING}', '{CLAIM.name}', '{By.EXECUTOR}', interval '700 ms'),
-    (4, '{State.RUNNING}', '{State.EXECUTED}', '{RECORD.name}', '{By.EXECUTOR}', interval '50 ms'),
-    (5, '{State.EXECUTED}', NULL, NULL, '{By.PLANNER}', interval '0')
-) AS step (nth, source, target, verb, by, early)
+    (1, {number(None, VerbBy(REQUEST, By.PLANNER))}, interval '0'),
+    (2, {number(State.WAITING, VerbBy(MAKE_READY, By.PLANNER))}, interval '720 ms'),
+    (3, {number(State.READY, VerbBy(CLAIM, By.EXECUTOR))}, interval '700 ms'),
+    (4, {number(State.RUNNING, VerbBy(RECORD, By.EXECUTOR))}, interval '50 ms'),
+    (5, {number(State.EXECUTED, VerbBy(SUCCEED, By.PLANNER))}, interval '0')
+) AS step (nth, kind, early)
 WHERE {_OF_THE_CROWD} ORDER BY id, nth
 """
 
@@ -297,7 +297,7 @@ TABLES = (
         "need",
         "gate",
         "round",
-        "transition",
+        "history",
         "propagation_outbox",
         "expansion",
         "freshness",

@@ -17,6 +17,7 @@ from sluice.jobs.model.pool import UNLIMITED
 from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.states import MAKE_READY, REQUEST, SKIP, By, State
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.job_graph import shared_kwargs
 
@@ -143,14 +144,10 @@ _BEGINS = f"""
 (terms.begins AND coalesce({_value(_START)} <= {NOW}, true) AND coalesce(end_before > {NOW}, true))
 """
 _ENTERED = {
-    **{standing.verb.target: [("-", standing.verb)] for standing in EntryState},
-    State.READY: [("-", REQUEST), (REQUEST.target, MAKE_READY)],
+    **{standing.verb.target: number(None, VerbBy(standing.verb, By.PLANNER)) for standing in EntryState},
+    State.READY: number(None, VerbBy(REQUEST, By.PLANNER), VerbBy(MAKE_READY, By.PLANNER)),
 }
-_STEPS = ", ".join(
-    f"('{state}', {nth}, '{source}', '{verb.target}', '{verb.name}')"
-    for state, steps in _ENTERED.items()
-    for nth, (source, verb) in enumerate(steps)
-)
+_KINDS = ", ".join(f"('{state}', {kind})" for state, kind in _ENTERED.items())
 _COLUMNS = ", ".join(term.column for term in TERMS)
 _INSERT = f"""
 WITH made AS (
@@ -164,10 +161,9 @@ WITH made AS (
     ON CONFLICT (app, key) DO NOTHING
     RETURNING id, app, key, state, changed_at
 ), logged AS (
-    INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-    SELECT id, changed_at, step.source, step.target, step.verb, '{By.PLANNER}', 0, 0
-    FROM made JOIN (VALUES {_STEPS}) AS step (state, nth, source, target, verb) USING (state)
-    ORDER BY id, nth
+    INSERT INTO history (job, at, kind, round, claim)
+    SELECT id, changed_at, entered.kind, 0, 0
+    FROM made JOIN (VALUES {_KINDS}) AS entered (state, kind) USING (state) ORDER BY id
 )
 SELECT id, app, key, state FROM made
 """

@@ -33,6 +33,7 @@ from sluice.jobs.keys.work_ids import WorkId, ids_of, parts_of, short_text_of
 from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import REQUEST, SPLIT, By, State
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.job_graph import priorities
 from sluice.ledger.job_graph.insertion import TERMS
@@ -64,9 +65,8 @@ WITH made AS (
     ORDER BY half.place
     RETURNING id, app, bisected_from, changed_at
 ), logged AS (
-    INSERT INTO transition (job, at, source, target, verb, by, round, claim, note)
-    SELECT made.id, made.changed_at, '-', '{REQUEST.target}', '{REQUEST.name}', '{By.PLANNER}', 0, 0,
-           'half of ' || whole.key
+    INSERT INTO history (job, at, kind, round, claim, note)
+    SELECT made.id, made.changed_at, {number(None, VerbBy(REQUEST, By.PLANNER))}, 0, 0, 'half of ' || whole.key
     FROM made JOIN job whole ON whole.id = made.bisected_from ORDER BY made.id
 )
 SELECT id, app FROM made ORDER BY id

@@ -41,8 +41,9 @@ from sluice.jobs.model.submission import JSON
 from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.history import VerbBy
 from sluice.ledger.database.procedures import ContinueIf, Procedure, ProcedureStep, read
-from sluice.ledger.database.transitions import IN_TURN, NOW, VerbBy, guard, move, move_twice
+from sluice.ledger.database.transitions import IN_TURN, NOW, guard, move, move_twice
 from sluice.ledger.job_graph import shared_kwargs
 from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.keyspaces.partitions import LEFT

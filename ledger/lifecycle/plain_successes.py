@@ -26,8 +26,9 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import RECORD, SUCCEED, By
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.history import VerbBy
 from sluice.ledger.database.procedures import ContinueIf, Procedure, ProcedureStep, read
-from sluice.ledger.database.transitions import VerbBy, move_twice
+from sluice.ledger.database.transitions import move_twice
 from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.job_graph.demand import AffectedByEnds, AffectedRow
 from sluice.ledger.job_graph.dependencies import CountedChildren, CountedGate

@@ -19,6 +19,7 @@ from sluice.jobs.model.queues import ALL_APPS, CONTROL
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.history import transitions
 from sluice.ledger.database.transitions import NOW
 
 #: Maximum number of running jobs of a queue that are listed.
@@ -60,7 +61,7 @@ ORDER BY place
 _IDLE = f"""
 WITH stirring AS MATERIALIZED (
     SELECT DISTINCT round.worker FROM (
-        SELECT job, claim, at, by FROM transition ORDER BY id DESC LIMIT {STEPS_MAX}) step
+        {transitions(f"(SELECT * FROM history ORDER BY id DESC LIMIT {STEPS_MAX})")}) step
     JOIN round ON round.job = step.job AND round.claim = step.claim
     WHERE step.by = '{By.EXECUTOR}' AND step.at > {NOW} - make_interval(secs => {IDLE_S})
 ), idle AS MATERIALIZED (

@@ -17,6 +17,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.states import RERUNNABLE, TERMINAL, State
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.history import transitions
 from sluice.ledger.job_graph import added_jobs
 from sluice.ledger.job_graph.added_jobs import AddedJobs, NamedJob
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
@@ -59,9 +60,10 @@ SELECT round.round, round.claim, round.worker::text, round.running_at, round.exe
 FROM round JOIN job ON job.id = round.job
 WHERE job.app = %(app)s AND job.key = %(key)s AND round.claim = %(claim)s
 """
-_HISTORY = """
+_LAST_ROWS = "(SELECT * FROM history WHERE job = %(job)s ORDER BY id DESC LIMIT %(limit)s::bigint)"
+_HISTORY = f"""
 SELECT at, source, target, verb, by, round, claim, note FROM (
-    SELECT * FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT %(limit)s::bigint) last
+    SELECT * FROM ({transitions(_LAST_ROWS)}) step ORDER BY id DESC LIMIT %(limit)s::bigint) last
 ORDER BY id
 """
 _PARENTS = """

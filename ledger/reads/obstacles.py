@@ -236,7 +236,7 @@ SELECT count(*) FROM (
 _LAST_ERROR_OF_JOB = """
 SELECT error FROM round WHERE job = %(job)s AND error IS NOT NULL ORDER BY claim DESC LIMIT 1
 """
-_LAST_NOTE = "SELECT note FROM transition WHERE job = %(job)s ORDER BY id DESC LIMIT 1"
+_LAST_NOTE = "SELECT note FROM history WHERE job = %(job)s ORDER BY id DESC LIMIT 1"
 _CHILD = """
 SELECT child.app, child.key, child.output_table FROM need JOIN job child ON child.id = need.child
 WHERE need.parent = %(job)s LIMIT 1

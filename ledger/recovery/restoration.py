@@ -27,7 +27,7 @@ from sluice.ledger.lifecycle.claims import ID_FLOOR
 from sluice.ledger.stats import state_counts
 
 # From then on counting does not check transaction numbers, so no transaction may be open that has rows still to commit.
-_LOCK = "LOCK TABLE worker, submission, job, transition IN SHARE MODE"
+_LOCK = "LOCK TABLE worker, submission, job, history IN SHARE MODE"
 _STANDING = f"SELECT count(*) FROM worker WHERE left_at IS NULL AND lease_until > {NOW}"
 _INSERT = f"""
 INSERT INTO restoration (id_floor, at)

@@ -85,7 +85,7 @@ ORDER BY job.id
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE SKIP LOCKED"
 #: By field of ``Removed``, the tables of a job's history.
 _TABLES = {
-    "transitions": "transition",
+    "transitions": "history",
     "rounds": "round",
     "steps": "saga_journal",
     "events": "saga_signal",

@@ -7,7 +7,8 @@ finds orphaned rows.
 - Submissions and jobs: ``submission``, ``job``, ``submission_job``, ``need``, ``gate`` and ``propagation_outbox``.
   Partial indexes serve the screens that list few rows of large tables: sagas in progress, and submissions that ended
   badly.
-- History of jobs: ``round_`` has their claims by workers, and ``transition`` every step from state to state.
+- History of jobs: ``round_`` has their claims by workers, and ``history`` their transitions
+  (``ledger.database.history``).
 - ``freshness``: the age of results, per work ID.
 - ``partition``: the existing partitions, and the job that has to make each missing one.
 - ``shared_kwargs``: the kwargs that jobs refer to by digest.
@@ -16,11 +17,11 @@ finds orphaned rows.
 """
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    Connection,
     DateTime,
     Double,
     Identity,
@@ -37,8 +38,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
-from sluice.jobs.states import DISPATCHED, RERUNNABLE, TERMINAL, VERBS, State, sql_list
-from sluice.ledger.database.transitions import BUCKET, one_of
+from sluice.jobs.states import DISPATCHED, RERUNNABLE, TERMINAL, State, sql_list
+from sluice.ledger.database.history import CHECK, check_definition
+from sluice.ledger.database.transitions import BUCKET
 from sluice.ledger.schema import job_rules
 
 metadata = MetaData()
@@ -51,6 +53,14 @@ _COLLECTED = sql_list(*(state for state in State if state in RERUNNABLE))
 
 def _moment(name: str, *, nullable: bool = True, comment: str | None = None) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=nullable, comment=comment)
+
+
+def _make_before(table: Table, function: str) -> None:
+    """Make the function of a CHECK before the table."""
+
+    @event.listens_for(table, "before_create")
+    def make(_: Table, connection: Connection, **__: object) -> None:
+        connection.exec_driver_sql(function.replace("@schema@", "pg_catalog"))
 
 
 def _flag(name: str, comment: str) -> Column[object]:
@@ -303,7 +313,7 @@ job = Table(
     ),
     postgresql_with={"fillfactor": 80},
 )
-event.listen(job, "before_create", DDL(job_rules.definition().replace("@schema@", "pg_catalog")))
+_make_before(job, job_rules.definition())
 
 submission_job = Table(
     "submission_job",
@@ -385,8 +395,6 @@ Index(
 )
 
 
-_LEGAL = sorted({f"{source or '-'} {verb.target}" for verb in VERBS for source in verb.sources})
-
 round_ = Table(
     "round",
     metadata,
@@ -424,21 +432,35 @@ round_ = Table(
     Index("round_result_blob", "result_blob", postgresql_where=text("result_blob IS NOT NULL")),
 )
 
-transition = Table(
-    "transition",
+history = Table(
+    "history",
     metadata,
-    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("id", BigInteger, Identity(increment=2), primary_key=True),
     Column("job", BigInteger, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False),
+    Column("round", Integer, nullable=False),
+    Column(
+        "kind", Integer, nullable=False, comment="its transitions, and who carried them out: see history_kind"
+    ),
+    Column("claim", BigInteger, nullable=False, comment="claim after its last transition"),
+    Column("claim_before", BigInteger, comment="claim after the first of two transitions, if it differs"),
+    Column("note", Text),
+    CheckConstraint(CHECK, name="history_kind_known"),
+    Index("history_job", "job", "id"),
+)
+_make_before(history, check_definition())
+
+history_kind = Table(
+    "history_kind",
+    metadata,
+    Column("kind", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "nth", SmallInteger, primary_key=True, comment="0, and 1 for a second transition at the same moment"
+    ),
     Column("source", Text, nullable=False, comment="- if the verb created the row"),
     Column("target", Text, nullable=False),
     Column("verb", Text, nullable=False),
     Column("by", Text, nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("claim", BigInteger, nullable=False),
-    Column("note", Text),
-    CheckConstraint(one_of("source || ' ' || target", _LEGAL), name="transition_legal"),
-    Index("transition_job", "job", "id"),
 )
 
 

@@ -33,10 +33,12 @@ from sluice.ledger.schema.tables import metadata
 from sluice.ledger.stats.state_counts import SEQUENCE
 
 #: Tables to which rows are only added. Roles that run jobs must be able to change all other tables about the past.
-HISTORY = ("transition", "audit")
+HISTORY = ("history", "audit")
 #: Tables of definitions by version, and of the branches that point at them. The planner and `sluice apps sync` write
 #: them.
 DEFINITIONS = ("app_version", "branch", "branch_sync")
+VIEWS = ("transition",)
+_READ_ONLY = (*VIEWS, "history_kind")
 #: Functions that run with their owner's rights, and the roles that may call them.
 _FUNCTIONS = {
     "submit(jsonb)": ("control", "worker", "submitter"),
@@ -50,6 +52,7 @@ _PLAIN_FUNCTIONS = {
     "submission_content(jsonb)": ("control", "worker"),
     "request_fault(jsonb)": (),
     "job_follows_rules": ("control", "worker"),
+    "is_history_kind": ("control", "worker"),
     "settle_jobs": ("control", "worker"),
     "begin_opened_job": ("control", "worker"),
 }
@@ -120,14 +123,14 @@ def script(prefix: str = "sluice", schema: str = SCHEMA) -> str:
 
 
 def tables() -> list[str]:
-    return [*sorted(metadata.tables), VERSION_TABLE]
+    return [*sorted(metadata.tables), *VIEWS, VERSION_TABLE]
 
 
 def rights(name: str) -> list[Right]:
     """Return the privileges on a table or a sequence. Roles without an entry have none, except for the owner."""
     if name == SEQUENCE:
         return [Right("control", "SELECT")]
-    if name == VERSION_TABLE:
+    if name in (VERSION_TABLE, *_READ_ONLY):
         return [Right(role, "SELECT") for role in ("control", "worker", "reader")]
     is_history = name in HISTORY
     workers = "SELECT, INSERT" if is_history else "SELECT, INSERT, UPDATE, DELETE"
@@ -160,7 +163,7 @@ def _for_each_function(which: str, statement: str) -> str:
 
 
 def _table(name: str, rights: list[Right], called: dict[str, str]) -> str:
-    """Set the table's owner and privileges. The table's sequence changes its owner with it."""
+    """Set the owner and the privileges of a table or a view. A table's sequence changes its owner with it."""
     return f"ALTER TABLE {name} OWNER TO {called['owner']};\n{_granted(name, rights, called)}"
 
 

@@ -1,7 +1,7 @@
 """Counting: how many jobs of each app are in each state, without reading the jobs.
 
-The history has one row for each transition of a job, with its source and target state. So transitions update no shared
-counters. The rows are counted afterwards, each once, in the order of their ids.
+The history has every transition of a job, with its source and target state. So transitions update no shared counters.
+The rows of ``history`` are counted afterwards, each once, in the order of their ids.
 
 Invariant: the tables contain the counts of all transitions up to ``counted``. A reader that adds the later transitions
 in the same statement (``SIDES``) gets the exact counts of its snapshot, however late the counting is.
@@ -21,6 +21,7 @@ the transaction that removes it counts it (``count_of``). Rows of jobs are never
 from sluice.jobs.model.history import Lost
 from sluice.jobs.states import State, sql_list
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.history import transitions
 from sluice.ledger.database.transitions import NOW
 
 #: Seconds between two counts, and most rows per count. A larger backlog is counted without the pause.
@@ -28,9 +29,9 @@ EVERY_S = 2.0
 LIMIT = 20_000
 #: Seconds for which counts per minute are kept: 25 hours.
 MINUTES_KEPT_S = 90_000.0
-#: Sequence of the transition ids. The role of the process that counts needs the right to read it
+#: Sequence of the ids of history rows. The role of the process that counts needs the right to read it
 #: (``ledger.schema.roles``).
-SEQUENCE = "transition_id_seq"
+SEQUENCE = "history_id_seq"
 #: Upper bounds of the histogram of stays, in seconds.
 BUCKETS_S = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
@@ -39,11 +40,12 @@ BUCKETS_S = (
 #: States in which the duration of stays is counted: until the claim, running, suspended, and until the judgement.
 TIMED = (State.READY, State.RUNNING, State.SUSPENDED, State.EXECUTED)
 
+_NEWEST = "(SELECT max(id) FROM history)"
+_BETWEEN = "(SELECT * FROM history WHERE id > {after} AND id <= {upto})"
 #: SQL for the transitions that are not counted yet, one row each. With both bounds, Postgres correctly estimates few
 #: rows. With only a lower bound, it estimates a third of the whole history, and would read that from end to end.
-UNCOUNTED = """
-(SELECT * FROM transition
- WHERE id > (SELECT counted FROM aggregation_cursor) AND id <= (SELECT max(id) FROM transition)) step
+UNCOUNTED = f"""
+({transitions(_BETWEEN.format(after="(SELECT counted FROM aggregation_cursor)", upto=_NEWEST))}) step
 CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = step.job LIMIT 1) job
 """
 #: Query for rows (app, state, jobs). Their sums by app and state are the present numbers of jobs. Counted and uncounted
@@ -55,7 +57,6 @@ FROM {UNCOUNTED} CROSS JOIN LATERAL (VALUES (step.target, 1), (step.source, -1))
 WHERE side.state <> '-'
 """
 
-_NEWEST = "(SELECT max(id) FROM transition)"
 _IS_DUE = f"""
 SELECT 1 FROM aggregation_cursor WHERE counted < {_NEWEST}
   AND (at < {NOW} - make_interval(secs => {EVERY_S}) OR counted < {_NEWEST} - {LIMIT})
@@ -73,7 +74,7 @@ SET counted = %(counted)s, committed = %(committed)s, issued = %(issued)s, issue
 """
 _HOLD_FOR_US = "SELECT counted FROM aggregation_cursor FOR UPDATE"
 _IS_UNCOUNTED = """
-SELECT 1 FROM transition WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM aggregation_cursor) LIMIT 1
+SELECT 1 FROM history WHERE job = ANY(%(jobs)s) AND id > (SELECT counted FROM aggregation_cursor) LIMIT 1
 """
 # Adds to the earlier counts.
 _ADD = """, moved AS (
@@ -101,11 +102,12 @@ ON CONFLICT (verb, by, lost) DO UPDATE SET steps = transition_count.steps + excl
 
 
 def _counting(rows: str) -> str:
-    """Return the statement that counts these transitions. Each row is read once for all counts, and the results are
-    small.
+    """Return the statement that counts the transitions of these rows of ``history``. Each is read once for all counts,
+    and the results are small.
 
-    The previous transition of a job is mostly among the rows counted with it. A stay exactly as long as a bound belongs
-    below the bound, so ``width_bucket`` is given negative values.
+    The previous transition of a job is mostly among the rows counted with it. Otherwise its row has a smaller id; the
+    two transitions of a row have the same time. A stay exactly as long as a bound belongs below the bound, so
+    ``width_bucket`` is given negative values.
     """
     return f"""
     WITH step AS MATERIALIZED (
@@ -116,12 +118,12 @@ def _counting(rows: str) -> str:
             SELECT app, source, target, verb, by, at,
                    CASE WHEN note IN ({sql_list(*Lost)}) THEN note ELSE '' END AS lost,
                    CASE WHEN source IN ({sql_list(*TIMED)}) THEN date_part('epoch', at - coalesce(came_at, (
-                       SELECT before.at FROM transition before WHERE before.job = fresh.job AND before.id < fresh.id
+                       SELECT before.at FROM history before WHERE before.job = fresh.job AND before.id < fresh.id
                        ORDER BY before.id DESC LIMIT 1))) END AS stay_s
             FROM (
                 SELECT id, job, at, source, target, verb, by, note,
                        lag(at) OVER (PARTITION BY job ORDER BY id) AS came_at
-                FROM transition WHERE {rows}) fresh
+                FROM ({transitions(rows)}) step) fresh
             CROSS JOIN LATERAL (SELECT app FROM job WHERE job.id = fresh.job LIMIT 1) job
             OFFSET 0) stay
         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
@@ -130,8 +132,8 @@ def _counting(rows: str) -> str:
     """
 
 
-_COUNT = _counting("id > %(counted)s AND id <= %(upto)s")
-_COUNT_OF = _counting("job = ANY(%(jobs)s) AND id > %(counted)s")
+_COUNT = _counting(_BETWEEN.format(after="%(counted)s", upto="%(upto)s"))
+_COUNT_OF = _counting("(SELECT * FROM history WHERE job = ANY(%(jobs)s) AND id > %(counted)s)")
 #: Bounds as ``_counting`` passes them to ``width_bucket``.
 _BOUNDS = sorted(-bound for bound in BUCKETS_S)
 _FORGET = f"DELETE FROM state_count_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"

@@ -32,7 +32,7 @@ def test_used_numbers_are_skipped_and_never_given_again(crew: Crew) -> None:
     crew.world.submit("a", "002")
     assert crew.tasks.open_many([NewTask(), NewTask()]) == ["1", "3"]
     crew.world.ledger.transact(
-        lambda tx: [tx.write(f"DELETE FROM {table}") for table in ("job", "submission_job", "transition")]
+        lambda tx: [tx.write(f"DELETE FROM {table}") for table in ("job", "submission_job", "history")]
     )
     crew.world.ledger.transact(lambda tx: tx.write("DELETE FROM submission"))
     assert crew.tasks.open() == "4"

@@ -60,6 +60,6 @@ def rights(place: Installation) -> str:
 @attack("history and definitions, changed with the worker's role")
 def history(place: Installation) -> str:
     place.refused_by_sql("worker", "UPDATE audit SET actor = 'x'")
-    place.refused_by_sql("worker", "DELETE FROM transition")
+    place.refused_by_sql("worker", "DELETE FROM history")
     place.refused_by_sql("worker", "INSERT INTO branch (branch, app, version) VALUES ('b', 'daily', '1')")
     return place.refused_by_sql("worker", "UPDATE app_version SET options = '{}'")

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.states import State
+from sluice.jobs.states import SUCCEED, By, State
 from sluice.jobs.text.filters import Compare, Field, Operator
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads import job_lists
 from sluice.ledger.reads.job_filters import JobFilter
@@ -22,9 +23,9 @@ SELECT app, to_char(n, 'FM0000000') || '_' || app, CASE WHEN n %% 100 = 7 THEN '
        now(), now()
 FROM generate_series(1, %(each)s) n, unnest('{a, b, c}'::text[]) app ORDER BY n
 """
-_LOGGED = """
-INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT id, now(), 'executed', state, 'succeed', 'planner', 0, 1 FROM job
+_LOGGED = f"""
+INSERT INTO history (job, at, kind, round, claim)
+SELECT id, now(), {number(State.EXECUTED, VerbBy(SUCCEED, By.PLANNER))}, 0, 1 FROM job
 """
 FAILED = Compare(Field.STATE, Operator.EQUAL, "failed")
 _TOUCHED = """
@@ -140,7 +141,7 @@ def fill(ledger: Ledger, each: int) -> None:
         lambda tx: tx.write("INSERT INTO state_count SELECT app, state, count(*), 1 FROM job GROUP BY 1, 2")
     )
     ledger.transact(
-        lambda tx: tx.write("UPDATE aggregation_cursor SET counted = (SELECT max(id) FROM transition)")
+        lambda tx: tx.write("UPDATE aggregation_cursor SET counted = (SELECT max(id) FROM history)")
     )
     ledger.transact(lambda tx: tx.write("ANALYZE job"))
 

@@ -9,7 +9,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, pool
 
 from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import State
+from sluice.jobs.states import CLAIM, SUCCEED, By, State
+from sluice.ledger.database import history
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ledger.database.procedures import Procedure
 from sluice.ledger.lifecycle.claims import BEGIN_OPENED_JOB
 from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
@@ -110,15 +112,30 @@ def test_a_submission_by_sql_commits_with_its_callers_transaction(world: World) 
 def test_the_ledger_refuses_a_transition_that_the_state_table_does_not_contain(world: World) -> None:
     world.apps("a")
     world.submit("a")
-    bad = (
-        "INSERT INTO transition (job, at, source, target, verb, by, round, claim)"
-        " VALUES (1, now(), %s, %s, 'x', 'x', 0, 0)"
-    )
+    insert = "INSERT INTO history (job, at, kind, round, claim) VALUES (1, now(), %s, 0, 0)"
+    claim, succeed = VerbBy(CLAIM, By.EXECUTOR), VerbBy(SUCCEED, By.PLANNER)
+    bad = [number(State.READY, succeed), number(State.SUCCEEDED, claim), number(None, claim)]
     with psycopg.connect(world.url) as connection:
-        for source, target in (("ready", "succeeded"), ("succeeded", "running"), ("-", "running")):
-            try:
-                connection.execute(bad, (source, target))
-            except psycopg.errors.CheckViolation:
-                connection.rollback()
-            else:
-                raise AssertionError(f"{source} to {target} was taken")
+        connection.execute(insert, (number(State.READY, claim),))
+        for kind in bad:
+            with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
+                connection.execute(insert, (kind,))
+        connection.rollback()
+
+
+def test_the_migrations_have_the_kinds_of_history(embedded_url: str) -> None:
+    """If this fails, kinds that ledgers have stored would mean something else."""
+    with psycopg.connect(embedded_url) as connection:
+        rows = connection.execute("SELECT kind, nth, source, target, verb, by FROM history_kind").fetchall()
+        assert set(rows) == set(history.kinds())
+        sources = connection.execute(
+            "SELECT prosrc FROM pg_proc WHERE proname = 'is_history_kind'"
+        ).fetchall()
+        assert [source for (source,) in sources] == [history.check_definition().split("$$")[1]]
+        connection.execute(history.VIEW.replace("VIEW transition", "TEMPORARY VIEW described").encode())
+        views = [
+            connection.execute("SELECT pg_get_viewdef(%s::regclass)", [view]).fetchall()
+            for view in ("transition", "described")
+        ]
+        assert views[0] == views[1]
+        connection.rollback()

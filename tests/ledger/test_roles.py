@@ -60,6 +60,7 @@ def test_the_owner_owns_every_table(place: Roled) -> None:
     with psycopg.connect(place.admin_url) as connection:
         found = connection.execute(
             "SELECT tablename, tableowner FROM pg_tables WHERE schemaname = 'sluice'"
+            " UNION ALL SELECT viewname, viewowner FROM pg_views WHERE schemaname = 'sluice'"
         ).fetchall()
     assert dict(found) == dict.fromkeys(roles.tables(), place.names["owner"])
 
@@ -78,7 +79,7 @@ def test_public_has_no_rights_in_the_schema(place: Roled) -> None:
 
 
 _SCHEMA = ("CREATE TABLE mine (x int)", "DROP TABLE job", "ALTER TABLE job ADD COLUMN x int")
-_HISTORY = ("TRUNCATE transition", "UPDATE transition SET verb = 'x'", "UPDATE audit SET actor = 'x'")
+_HISTORY = ("TRUNCATE history", "UPDATE history SET note = 'x'", "UPDATE audit SET actor = 'x'")
 _VERSION = "UPDATE sluice_version SET version_num = 'x'"
 _DELETIONS = tuple(f"DELETE FROM {table}" for table in roles.HISTORY)
 _EVERYBODYS = (
@@ -220,7 +221,7 @@ def test_only_control_may_prune_history(place: Roled) -> None:
         ledger = Ledger(place.url(role), connections=1)
         try:
             if refused:
-                with pytest.raises(BadSetting, match="permission denied for table transition") as caught:
+                with pytest.raises(BadSetting, match="permission denied for table history") as caught:
                     ledger.transact(lambda tx: removal.prune(tx, keep_s=1.0, limit=10))
                 assert "sluice db roles" in caught.value.advice
             else:
@@ -249,7 +250,7 @@ def test_a_leader_with_the_control_role_counts_transitions(place: Roled) -> None
             eventually(counted)
 
 
-_COUNTED = "SELECT counted = (SELECT max(id) FROM transition) FROM aggregation_cursor"
+_COUNTED = "SELECT counted = (SELECT max(id) FROM history) FROM aggregation_cursor"
 
 
 def test_each_role_has_its_timeouts(place: Roled) -> None:
@@ -290,10 +291,10 @@ def test_worker_control_and_owner_may_take_the_advisory_locks_they_need(place: R
 
 def test_the_script_revokes_additional_rights(place: Roled) -> None:
     with psycopg.connect(place.admin_url, autocommit=True) as admin:
-        admin.execute(f"GRANT ALL ON transition TO {place.names['worker']}, PUBLIC".encode())
+        admin.execute(f"GRANT ALL ON history TO {place.names['worker']}, PUBLIC".encode())
     place.grant()
     with place.connect("worker") as connection, pytest.raises(InsufficientPrivilege):
-        connection.execute("DELETE FROM transition")
+        connection.execute("DELETE FROM history")
 
 
 def test_the_owner_can_migrate_an_empty_database(place: Roled) -> None:

@@ -27,7 +27,7 @@ LARGE = large()
 OTHER = large(2)
 #: Query for the bytes of the tables that grow with a submission, including their indexes and long values.
 _BYTES = "SELECT sum(pg_total_relation_size(name)) FROM unnest(%(tables)s::regclass[]) AS each (name)"
-_TABLES = ["submission", "job", "submission_job", "transition", "shared_kwargs"]
+_TABLES = ["submission", "job", "submission_job", "history", "shared_kwargs"]
 
 
 def _bytes(world: World) -> int:

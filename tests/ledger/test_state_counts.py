@@ -11,8 +11,9 @@ from itertools import count, pairwise
 import pytest
 
 from sluice.jobs.model.history import Lost
-from sluice.jobs.states import State
+from sluice.jobs.states import MAKE_READY, PAUSE, By, State
 from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ledger.reads.state_statistics import minutes, standing
 from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.retention import removal
@@ -21,7 +22,8 @@ from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
 _TRUTH = "SELECT app, state, count(*) FROM job GROUP BY app, state"
-_UNCOUNTED = "SELECT 1 FROM transition WHERE id > (SELECT counted FROM aggregation_cursor)"
+_UNCOUNTED = "SELECT 1 FROM history WHERE id > (SELECT counted FROM aggregation_cursor)"
+_STEPS = "SELECT sum(steps)::bigint FROM transition_count"
 _COUNTED = "SELECT app, state, jobs FROM state_count WHERE jobs <> 0"
 
 
@@ -52,9 +54,8 @@ def test_the_counts_are_exact_before_and_after_the_history_is_counted(world: Wor
     world.finish("a")
     expected = {"a": {State.SUCCEEDED: 1}, "b": {State.READY: 1}}
     assert world.ledger.transact(standing) == expected
-    assert (
-        counts_all(world) == world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM transition"))[0]
-    )
+    counts_all(world)
+    assert rows(world, _STEPS) == rows(world, "SELECT count(*) FROM transition")
     assert world.ledger.transact(standing) == expected
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
     world.finish("b")
@@ -67,8 +68,10 @@ def test_each_transition_is_counted_once(world: World) -> None:
     world.submit("a")
     assert counts_all(world) > 0
     assert counts_all(world) == 0
+    assert rows(world, _STEPS) == {(2,)}, "requested and made ready"
     world.finish("a")
-    assert counts_all(world) == 3
+    counts_all(world)
+    assert rows(world, _STEPS) == {(5,)}, "claimed, recorded and succeeded"
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
 
 
@@ -85,14 +88,15 @@ def test_counting_waits_for_a_transaction_that_commits_late(world: World) -> Non
             world.now += timedelta(seconds=state_counts.EVERY_S + 1)
             assert world.ledger.transact(state_counts.count) == 0
             assert world.ledger.transact(standing) == {"a": {State.READY: 1, State.WAITING: 1}}
-    assert counts_all(world) == 2
+    assert counts_all(world) == 4, "two ids for each row"
     assert rows(world, _COUNTED) == rows(world, _TRUTH)
 
 
-_PUT_OFF = """
+_PAUSED = number(State.READY, VerbBy(PAUSE, By.PLANNER))
+_RELEASED = number(State.WAITING, VerbBy(MAKE_READY, By.PLANNER))
+_PUT_OFF = f"""
 WITH moved AS (UPDATE job SET state = 'waiting' WHERE key = %(key)s AND state = 'ready' RETURNING *)
-INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT id, changed_at, 'ready', 'waiting', 'put_back', 'executor', round, claim FROM moved
+INSERT INTO history (job, at, kind, round, claim) SELECT id, changed_at, {_PAUSED}, round, claim FROM moved
 """
 
 
@@ -188,13 +192,15 @@ def test_the_counts_are_exact_with_concurrent_transitions_and_counts(world: Worl
     assert (entered["ready"], entered["waiting"]) == (60 + moved["ready"], 60 + moved["waiting"])
 
 
-_SWING = """
+_SWING = f"""
 WITH held AS (SELECT id, state FROM job WHERE id = %(job)s FOR UPDATE SKIP LOCKED),
 moved AS (
     UPDATE job SET state = CASE job.state WHEN 'ready' THEN 'waiting' ELSE 'ready' END FROM held
-    WHERE job.id = held.id RETURNING job.*, held.state AS source)
-INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT id, changed_at, source, state, 'make_ready', 'executor', round, claim FROM moved RETURNING target
+    WHERE job.id = held.id RETURNING job.*),
+logged AS (
+    INSERT INTO history (job, at, kind, round, claim)
+    SELECT id, changed_at, CASE state WHEN 'ready' THEN {_RELEASED} ELSE {_PAUSED} END, round, claim FROM moved)
+SELECT state FROM moved
 """
 
 

@@ -29,7 +29,7 @@ APPS = ("first", "second", "third")
 _OPEN = "SELECT count(*) FROM submission WHERE state <> 'succeeded'"
 _SUCCEEDED = "SELECT count(*) FROM job WHERE state = 'succeeded'"
 _NUMBERS = (
-    "SELECT (SELECT max(id) FROM job), (SELECT max(number) FROM submission), (SELECT max(id) FROM transition)"
+    "SELECT (SELECT max(id) FROM job), (SELECT max(number) FROM submission), (SELECT max(id) FROM history)"
 )
 _AT_WORK = "SELECT count(*) FROM worker WHERE left_at IS NULL AND lease_until > clock_timestamp()"
 _NEW = "SELECT min(id) FROM job WHERE key::int = ANY(%(later)s)"

@@ -3,6 +3,7 @@
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import CLAIM, MAKE_READY, RECORD, RETRY
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.history import VerbBy, number
 
 _ROUNDS = """
 INSERT INTO round (job, claim, round, worker, running_at, executed_at, ending, took_s, exit_code, output, stderr)
@@ -12,13 +13,13 @@ FROM job JOIN round before ON before.job = job.id, generate_series(1, %(rounds)s
 WHERE job.app = %(app)s AND job.key = %(key)s
 """
 _STEPS = ", ".join(
-    f"({nth}, '{min(verb.sources)}', '{verb.target}', '{verb.name}')"
+    f"({nth}, {number(min(verb.existing), VerbBy(verb, min(verb.by)))})"
     for nth, verb in enumerate((RETRY, MAKE_READY, CLAIM, RECORD))
 )
 _HISTORY = f"""
-INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT job.id, job.changed_at + make_interval(secs => n), step.source, step.target, step.verb, 'planner', n, n + 1
-FROM job, generate_series(1, %(rounds)s) n, LATERAL (VALUES {_STEPS}) step (nth, source, target, verb)
+INSERT INTO history (job, at, kind, round, claim)
+SELECT job.id, job.changed_at + make_interval(secs => n), step.kind, n, n + 1
+FROM job, generate_series(1, %(rounds)s) n, LATERAL (VALUES {_STEPS}) step (nth, kind)
 WHERE job.app = %(app)s AND job.key = %(key)s ORDER BY n, step.nth
 """
 _SUBMISSIONS = """

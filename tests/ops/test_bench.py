@@ -119,11 +119,11 @@ def test_a_multiplied_history_is_a_valid_one(embedded_url: str) -> None:
         assert world.history("a/7") == history
         assert world.ledger.transact(fixtures.has_work) is False
         assert [size.table for size in sizes] == [
+            "history",
             "job",
             "round",
             "submission",
             "submission_job",
-            "transition",
         ]
         world.submit("a", "8")
         world.finish("a/8")

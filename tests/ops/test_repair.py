@@ -1,7 +1,12 @@
 """The output of ``sluice db check`` and ``sluice db repair`` for a ledger that was changed by hand."""
 
+from sluice.jobs.states import MAKE_READY, RECORD, REQUEST, By, State
+from sluice.ledger.database.history import VerbBy, number
 from sluice.ops.cli.main import main
 from tests.ops.site import Site
+
+_RECORDED = number(State.RUNNING, VerbBy(RECORD, By.EXECUTOR))
+_READY = number(None, VerbBy(REQUEST, By.PLANNER), VerbBy(MAKE_READY, By.PLANNER))
 
 
 def test_a_repairable_breach_is_repaired(site: Site) -> None:
@@ -54,12 +59,11 @@ def test_submissions_that_break_a_rule_are_named_by_their_ids(site: Site) -> Non
 def test_a_job_beyond_repair_is_named_with_its_show_command(site: Site) -> None:
     site.chain("a")
     site.world.submit("a")
-    astray = "UPDATE transition SET source = 'running', target = 'executed' WHERE target = 'ready'"
+    astray, back = f"UPDATE history SET kind = {_RECORDED}", f"UPDATE history SET kind = {_READY}"
     site.world.ledger.transact(lambda tx: tx.write(astray))
     breaches = site.says("db", "check", code=1)["breaches"]
     assert {example for each in breaches for example in each["examples"] if each["of"] == "jobs"} == {"a/1"}
     assert "`sluice show a 1`" in breaches[0]["repair"]
-    back = "UPDATE transition SET source = 'waiting', target = 'ready' WHERE target = 'executed'"
     site.world.ledger.transact(lambda tx: tx.write(back))
 
 

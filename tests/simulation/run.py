@@ -44,11 +44,11 @@ from tests.world import catalogue_of
 # broken a slow rule, so the slow rules are not checked. The last three columns exist because most worlds have no pools
 # and no pauses, and need no checks of them.
 _MOVES = """
-SELECT transition.last_value, saga_signal.last_value, (SELECT count(*) FROM saga_journal),
+SELECT history.last_value, saga_signal.last_value, (SELECT count(*) FROM saga_journal),
     (SELECT count(planned_at) FROM submission),
     EXISTS (SELECT 1 FROM job WHERE pool IS NOT NULL),
     EXISTS (SELECT 1 FROM submission WHERE paused_at IS NOT NULL), EXISTS (SELECT 1 FROM app_pause)
-FROM transition_id_seq transition, saga_signal_id_seq saga_signal
+FROM history_id_seq history, saga_signal_id_seq saga_signal
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
 # Jobs that ended, with success or failure, while a submission requested their children too.

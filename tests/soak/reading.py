@@ -10,7 +10,7 @@ from msgspec import Struct
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
 
-_LAST = "SELECT coalesce(max(id), 0) FROM transition"
+_LAST = "SELECT coalesce(max(id), 0) FROM history"
 # Times between a release and a claim of one job, for new claims.
 _WAITED_MS = f"""
 SELECT extract(epoch FROM claimed.at - ready.at) * 1000 FROM transition claimed
