@@ -83,9 +83,9 @@ WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {_BEF
 ORDER BY job.id
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE SKIP LOCKED"
-#: By field of ``Removed``, the tables of a job's history.
+#: By field of ``Removed``, the tables and the view of a job's history.
 _TABLES = {
-    "transitions": "history",
+    "transitions": "transition",
     "rounds": "round",
     "steps": "saga_journal",
     "events": "saga_signal",
@@ -95,8 +95,12 @@ _TABLES = {
 _REMOVE = {
     field: f"DELETE FROM {table} WHERE job = ANY(%(jobs)s)"
     for field, table in _TABLES.items()
-    if field != "rounds"
+    if field not in ("transitions", "rounds")
 }
+_REMOVE_HISTORY = """
+WITH gone AS (DELETE FROM history WHERE job = ANY(%(jobs)s) RETURNING kind)
+SELECT count(*) FROM gone JOIN history_kind USING (kind)
+"""
 _REMOVE_ROUNDS = f"""
 WITH gone AS (
     DELETE FROM round WHERE job = ANY(%(jobs)s) RETURNING output_blob, stderr_blob, result_blob
@@ -291,5 +295,6 @@ def _remove(tx: Tx, jobs: list[int]) -> Removed:
     """Remove the history of these jobs. The caller has locked their rows."""
     tx.write(_MARK, jobs=jobs)
     rounds, blobs = tx.rows(_REMOVE_ROUNDS, jobs=jobs)[0]
+    transitions = tx.column(_REMOVE_HISTORY, jobs=jobs)[0]
     gone = {field: tx.write(sql, jobs=jobs) for field, sql in _REMOVE.items()}
-    return Removed(jobs=len(jobs), rounds=rounds, blobs=blobs, **gone)
+    return Removed(jobs=len(jobs), transitions=transitions, rounds=rounds, blobs=blobs, **gone)

@@ -186,7 +186,7 @@ def test_more_than_a_page_is_handed_over_in_one_round(crew: Crew) -> None:
     )
     crew.tasks.run(stop=once)
     assert crew.tasks.counts().left == 0
-    crew.world.ledger.transact(lambda tx: tx.write("TRUNCATE job, transition, submission_job, submission"))
+    crew.world.ledger.transact(lambda tx: tx.write("TRUNCATE job, history, submission_job, submission"))
 
 
 def test_two_managers_hand_every_result_over_and_archive_it_once(crew: Crew) -> None:

@@ -174,5 +174,5 @@ def test_only_the_last_claim_of_an_ended_job_can_remove_its_handle(world: World)
 
 def test_a_job_that_does_not_exist_has_no_keeper(world: World) -> None:
     claimed = _claimed(world)
-    world.ledger.transact(lambda tx: tx.write("TRUNCATE job, submission, submission_job, round, transition"))
+    world.ledger.transact(lambda tx: tx.write("TRUNCATE job, submission, submission_job, round, history"))
     assert _keeper(world, claimed) is WorkOwner.NONE
