@@ -96,11 +96,9 @@ VIEW = f"CREATE VIEW transition AS\n{transitions()};\n"
 
 
 def check_definition() -> str:
-    """Return the statement that makes the function of the CHECK, with ``@schema@`` in place of the ledger's schema. A
-    session compiles it once; a list in the CHECK itself would be read for each statement."""
+    """Return the statement that makes the function of the CHECK (see ``ledger.schema.job_rules``)."""
     known = ", ".join(str(kind) for kind in sorted({row.kind for row in kinds()}))
-    return f"""CREATE FUNCTION is_history_kind(kind integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = @schema@, pg_temp AS $$
+    return f"""CREATE FUNCTION is_history_kind(kind integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN kind IN ({known});
 END

@@ -5,6 +5,9 @@ time for a hop of a chain. A session compiles the function once. Measured: state
 to 0.85 of the time, batches of 100 rows the same time as before.
 
 The error names the broken rule as its constraint, as if the rule was a CHECK of its own.
+
+The function sets no ``search_path``, unlike all others of the ledger, because that takes 1 to 2 µs for each row: a tenth
+of a claim in a batch. It names only operators of Postgres, and runs with the rights of its caller.
 """
 
 from collections.abc import Mapping
@@ -60,13 +63,12 @@ CHECK = f"job_follows_rules({', '.join(_COLUMNS)})"
 
 
 def definition() -> str:
-    """Return the statement that makes the function of the CHECK, with ``@schema@`` in place of the ledger's schema."""
+    """Return the statement that makes the function of the CHECK."""
     parameters = ",\n".join(f"    {column} {type_}" for column, type_ in _COLUMNS.items())
     cases = "\n".join(f"        WHEN NOT ({rule}) THEN '{name}'" for name, rule in RULES.items())
     return f"""CREATE FUNCTION job_follows_rules(
 {parameters}
-) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = @schema@, pg_temp AS $$
+) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     broken text := CASE
 {cases}

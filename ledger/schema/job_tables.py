@@ -60,7 +60,7 @@ def _make_before(table: Table, function: str) -> None:
 
     @event.listens_for(table, "before_create")
     def make(_: Table, connection: Connection, **__: object) -> None:
-        connection.exec_driver_sql(function.replace("@schema@", "pg_catalog"))
+        connection.exec_driver_sql(function)
 
 
 def _flag(name: str, comment: str) -> Column[object]:

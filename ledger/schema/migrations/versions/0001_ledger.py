@@ -34,8 +34,7 @@ CREATE FUNCTION job_follows_rules(
     undoes bigint,
     undoes_claim bigint,
     expansion text
-) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = @schema@, pg_temp AS $$
+) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     broken text := CASE
         WHEN NOT (state IN ('expected', 'waiting', 'ready', 'running', 'suspended', 'executed', 'succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled', 'upstream_failed', 'split')) THEN 'job_state'
@@ -63,8 +62,7 @@ END
 $$;
 """
 _HISTORY_KINDS = """
-CREATE FUNCTION is_history_kind(kind integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = @schema@, pg_temp AS $$
+CREATE FUNCTION is_history_kind(kind integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN kind IN (0, 10000, 10001, 20000, 20001, 20002, 30002, 30102, 30202, 40002, 50103, 60104, 70104, 80104, 80204, 90104, 90204, 100204, 110006, 120006, 130006, 140006, 150102, 150103, 150104, 150105, 150202, 150203, 150204, 150205, 160006, 170006, 180008, 180010, 190002, 190003, 190004, 190005, 200003, 210001, 220007, 230104, 240005, 240105, 240205, 250007, 250008, 250009, 250010, 250011, 250012, 250013, 250014, 1010000, 1010001, 1080104, 1080204, 1120006, 1200003, 1240005, 1240105, 1240205, 1250007, 1250008, 1250009, 1250010, 1250011, 1250012, 1250013, 1250014, 2030002, 2030102, 2030202, 2070104, 3060104);
 END
