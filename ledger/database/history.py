@@ -98,7 +98,8 @@ VIEW = f"CREATE VIEW transition AS\n{transitions()};\n"
 def check_definition() -> str:
     """Return the statement that makes the function of the CHECK (see ``ledger.schema.job_rules``)."""
     known = ", ".join(str(kind) for kind in sorted({row.kind for row in kinds()}))
-    return f"""CREATE FUNCTION is_history_kind(kind integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+    return f"""CREATE FUNCTION is_history_kind(kind integer) RETURNS boolean LANGUAGE plpgsql
+IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     RETURN kind IN ({known});
 END

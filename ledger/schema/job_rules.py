@@ -6,8 +6,8 @@ to 0.85 of the time, batches of 100 rows the same time as before.
 
 The error names the broken rule as its constraint, as if the rule was a CHECK of its own.
 
-The function sets no ``search_path``, unlike all others of the ledger, because that takes 1 to 2 µs for each row: a tenth
-of a claim in a batch. It names only operators of Postgres, and runs with the rights of its caller.
+The function sets no ``search_path``, unlike all others of the ledger, because that takes 1 to 2 µs for each row: a
+tenth of a claim in a batch. It names only operators of Postgres, and runs with the rights of its caller.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,8 @@ def definition() -> str:
     cases = "\n".join(f"        WHEN NOT ({rule}) THEN '{name}'" for name, rule in RULES.items())
     return f"""CREATE FUNCTION job_follows_rules(
 {parameters}
-) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+) RETURNS boolean LANGUAGE plpgsql
+IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     broken text := CASE
 {cases}
