@@ -30,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 
 from sluice.jobs.schedules.schedule import FiringOutcome
+from sluice.ledger.schema import storage
 from sluice.ledger.schema.job_tables import metadata
 
 
@@ -67,6 +68,7 @@ app_runtime = Table(
     metadata,
     Column("app", Text, primary_key=True),
     Column("mean_s", Double, nullable=False, comment="moving average of the run time of one job"),
+    postgresql_with=storage.COUNTERS,
 )
 
 leader = Table(
@@ -75,6 +77,7 @@ leader = Table(
     Column("name", Text, primary_key=True),
     Column("holder", UUID(as_uuid=True)),
     _moment("at", nullable=False),
+    postgresql_with=storage.COUNTERS,
 )
 
 
@@ -189,6 +192,7 @@ breaker_event = Table(
     ),
     Column("succeeded", Integer, nullable=False, comment="number of rounds that it ended with a success"),
     Column("error", Text, comment="beginning of the error of one failed round"),
+    postgresql_with=storage.QUEUE,
 )
 
 
@@ -245,6 +249,7 @@ rate_start = Table(
     Column("at", DateTime(timezone=True), nullable=False, comment="time of the last of these starts"),
     Column("tokens", Double, nullable=False, comment="number of tokens that were missing at that time"),
     Index("rate_start_at", "at"),
+    postgresql_with=storage.QUEUE,
 )
 
 

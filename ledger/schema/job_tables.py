@@ -41,7 +41,7 @@ from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import DISPATCHED, RERUNNABLE, TERMINAL, State, sql_list
 from sluice.ledger.database.history import CHECK, check_definition
 from sluice.ledger.database.transitions import BUCKET
-from sluice.ledger.schema import job_rules
+from sluice.ledger.schema import job_rules, storage
 
 metadata = MetaData()
 
@@ -108,6 +108,7 @@ submission = Table(
         "ended_at",
         postgresql_where=text(f"state = '{SubmissionState.SUCCEEDED}'"),
     ),
+    postgresql_with=storage.CHANGED,
 )
 
 job = Table(
@@ -311,7 +312,7 @@ job = Table(
         "id",
         postgresql_where=text(f"state COLLATE \"C\" = '{State.READY}' AND not_before IS NOT NULL"),
     ),
-    postgresql_with={"fillfactor": 80},
+    postgresql_with={"fillfactor": 80, **storage.CHANGED},
 )
 _make_before(job, job_rules.definition())
 
@@ -327,6 +328,7 @@ submission_job = Table(
         comment="0 asked by name, 1 pulled, 2 pushed; see jobs.model.plan",
     ),
     Index("submission_job_job", "job"),
+    postgresql_with=storage.ADDED,
 )
 
 need = Table(
@@ -342,7 +344,8 @@ need = Table(
     Index("need_parent", "parent"),
     Index("need_added_child", "child", postgresql_where=text("added")),
     Index("need_added_parent", "parent", postgresql_where=text("added")),
-    Index("need_running", "parent", postgresql_where=text("condition = 'running' AND met IS NULL")),
+    Index("need_running", "parent", postgresql_where=text("condition = 'running'")),
+    postgresql_with={"fillfactor": 90, **storage.CHANGED},
 )
 
 gate = Table(
@@ -359,6 +362,7 @@ gate = Table(
     ),
     Column("impossible", Integer, nullable=False),
     CheckConstraint("unmet >= impossible AND impossible >= 0", name="gate_counts"),
+    postgresql_with={"fillfactor": 90, **storage.CHANGED},
 )
 
 propagation_outbox = Table(
@@ -373,6 +377,7 @@ propagation_outbox = Table(
     ),
     _moment("since", nullable=False),
     Index("propagation_outbox_since", "since"),
+    postgresql_with=storage.QUEUE,
 )
 
 
@@ -430,6 +435,7 @@ round_ = Table(
     Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
     Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),
     Index("round_result_blob", "result_blob", postgresql_where=text("result_blob IS NOT NULL")),
+    postgresql_with={"fillfactor": 90, **storage.CHANGED},
 )
 
 history = Table(
@@ -447,6 +453,7 @@ history = Table(
     Column("note", Text),
     CheckConstraint(CHECK, name="history_kind_known"),
     Index("history_job", "job", "id"),
+    postgresql_with=storage.ADDED,
 )
 _make_before(history, check_definition())
 
@@ -544,4 +551,5 @@ plan_attempt = Table(
     ),
     Column("since", DateTime(timezone=True), nullable=False),
     Index("plan_attempt_worker", "worker"),
+    postgresql_with=storage.QUEUE,
 )

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from sluice.ledger.schema import storage
 from sluice.ledger.schema.job_tables import job, metadata
 from sluice.ledger.schema.prunable import HAS_HISTORY
 
@@ -35,6 +36,7 @@ state_count = Table(
     Column("state", Text, primary_key=True),
     Column("jobs", BigInteger, nullable=False, comment="number of jobs in the state"),
     Column("entered", BigInteger, nullable=False, comment="number of transitions into the state"),
+    postgresql_with=storage.COUNTERS,
 )
 
 state_count_minute = Table(
@@ -62,6 +64,7 @@ state_duration = Table(
     ),
     Column("stays", BigInteger, nullable=False, comment="number of stays in the state that have ended"),
     Column("seconds", Double, nullable=False, comment="total duration of these stays"),
+    postgresql_with=storage.COUNTERS,
 )
 
 transition_count = Table(
@@ -76,6 +79,7 @@ transition_count = Table(
         comment="reason for which a run was taken from its worker; empty if none was",
     ),
     Column("steps", BigInteger, nullable=False),
+    postgresql_with=storage.COUNTERS,
 )
 
 aggregation_cursor = Table(
@@ -109,6 +113,7 @@ event_counter = Table(
         comment="distinguishes counters of one name; empty if there is only one",
     ),
     Column("count", BigInteger, nullable=False),
+    postgresql_with=storage.COUNTERS,
 )
 
 
@@ -149,6 +154,7 @@ blob_deletion = Table(
         comment="time of the next attempt to delete it",
     ),
     Index("blob_deletion_next_attempt_at", "next_attempt_at"),
+    postgresql_with=storage.QUEUE,
 )
 
 

@@ -84,6 +84,31 @@ def test_the_migrations_and_the_schema_have_the_same_checks_and_index_conditions
             connection.rollback()
 
 
+_STORAGE = """
+SELECT relname, unnest(reloptions) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+"""
+
+
+def test_the_migrations_and_the_schema_have_the_same_storage_parameters(embedded_url: str) -> None:
+    """Alembic compares none of them."""
+    with psycopg.connect(embedded_url) as migrated, psycopg.connect(embedded_url) as described:
+        described.execute("CREATE SCHEMA described; SET LOCAL search_path TO described")
+        engine = create_engine("postgresql+psycopg://", creator=lambda: described, poolclass=pool.StaticPool)
+        with engine.connect() as connection:
+            metadata.create_all(connection)
+            expected = set(described.execute(_STORAGE))
+            connection.rollback()
+        assert {table for table, _ in expected} >= {
+            "job",
+            "round",
+            "transition",
+            "need",
+            "propagation_outbox",
+        }
+        assert set(migrated.execute(_STORAGE)) == expected
+
+
 def test_upgrading_twice_changes_nothing(embedded_url: str) -> None:
     assert migrate.upgrade(embedded_url) == migrate.REVISION
     assert migrate.revision(embedded_url) == migrate.REVISION

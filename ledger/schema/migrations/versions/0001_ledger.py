@@ -91,7 +91,8 @@ CREATE TABLE submission (
     PRIMARY KEY (number),
     CONSTRAINT submission_state CHECK (state IN ('received', 'active', 'succeeded', 'failed', 'cancelled', 'refused')),
     UNIQUE (id)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX submission_active ON submission (blocking_job) WHERE state = 'active';
 CREATE INDEX submission_received ON submission (received_at) WHERE state = 'received';
 CREATE INDEX submission_succeeded ON submission (app, ended_at) WHERE state = 'succeeded';
@@ -172,7 +173,7 @@ CREATE TABLE job (
     CONSTRAINT job_name UNIQUE (app, key),
     CONSTRAINT job_rules CHECK (job_follows_rules(state, round, fails, timeouts, losses, unblocked, worker, next_poll_at, paused, needs_collection, archived_at, pool, pool_limit, rate_bucket, waiting_for_slot, saga_open, undoes, undoes_claim, expansion))
 )
- WITH (fillfactor = 80);
+ WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX job_dispatched ON job (dispatched_at) WHERE state IN ('ready', 'executed');
 CREATE INDEX job_app_state ON job (app, state, (id + 0));
 CREATE INDEX job_attempt_timeout_at ON job (attempt_timeout_at) WHERE state = 'running' AND attempt_timeout_at IS NOT NULL;
@@ -243,7 +244,8 @@ CREATE TABLE submission_job (
     job BIGINT NOT NULL,
     request_reason SMALLINT NOT NULL,
     PRIMARY KEY (submission, job)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX submission_job_job ON submission_job (job);
 COMMENT ON COLUMN submission_job.request_reason IS '0 asked by name, 1 pulled, 2 pushed; see jobs.model.plan';
 
@@ -256,11 +258,12 @@ CREATE TABLE need (
     stale_claim BIGINT,
     added BOOLEAN DEFAULT false NOT NULL,
     PRIMARY KEY (child, gate, parent)
-);
+)
+ WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX need_parent ON need (parent);
 CREATE INDEX need_added_child ON need (child) WHERE added;
 CREATE INDEX need_added_parent ON need (parent) WHERE added;
-CREATE INDEX need_running ON need (parent) WHERE condition = 'running' AND met IS NULL;
+CREATE INDEX need_running ON need (parent) WHERE condition = 'running';
 COMMENT ON COLUMN need.met IS 'null: open; true: met; false: cannot be met any more';
 COMMENT ON COLUMN need.added IS 'added by the parent or by an earlier parent, and not defined by the app';
 COMMENT ON COLUMN need.stale_claim IS 'claim of a success of the parent that is too old';
@@ -273,14 +276,16 @@ CREATE TABLE gate (
     impossible INTEGER NOT NULL,
     PRIMARY KEY (child, gate),
     CONSTRAINT gate_counts CHECK (unmet >= impossible AND impossible >= 0)
-);
+)
+ WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 COMMENT ON COLUMN gate.unmet IS 'number of needs that are not met, including impossible ones';
 
 CREATE TABLE propagation_outbox (
     job BIGINT NOT NULL,
     since TIMESTAMP WITH TIME ZONE NOT NULL,
     PRIMARY KEY (job)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX propagation_outbox_since ON propagation_outbox (since);
 COMMENT ON COLUMN propagation_outbox.job IS 'finished job whose end has not been propagated to its children';
 
@@ -347,7 +352,8 @@ CREATE TABLE breaker_event (
     succeeded INTEGER NOT NULL,
     error TEXT,
     PRIMARY KEY (id)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON COLUMN breaker_event.failed IS 'number of rounds that one transaction ended with a failure';
 COMMENT ON COLUMN breaker_event.succeeded IS 'number of rounds that it ended with a success';
 COMMENT ON COLUMN breaker_event.error IS 'beginning of the error of one failed round';
@@ -374,7 +380,8 @@ CREATE TABLE event_counter (
     label TEXT NOT NULL,
     count BIGINT NOT NULL,
     PRIMARY KEY (name, label)
-);
+)
+ WITH (fillfactor = 50);
 COMMENT ON COLUMN event_counter.label IS 'distinguishes counters of one name; empty if there is only one';
 
 CREATE TABLE round (
@@ -401,7 +408,8 @@ CREATE TABLE round (
     retry_after_s DOUBLE PRECISION,
     error_after_commit TEXT,
     PRIMARY KEY (job, claim)
-);
+)
+ WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX round_output_blob ON round (output_blob) WHERE output_blob IS NOT NULL;
 CREATE INDEX round_stderr_blob ON round (stderr_blob) WHERE stderr_blob IS NOT NULL;
 CREATE INDEX round_result_blob ON round (result_blob) WHERE result_blob IS NOT NULL;
@@ -428,7 +436,8 @@ CREATE TABLE history (
     note TEXT,
     PRIMARY KEY (id),
     CONSTRAINT history_kind_known CHECK (is_history_kind(kind))
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX history_job ON history (job, id);
 COMMENT ON COLUMN history.kind IS 'its transitions, and who carried them out: see history_kind';
 COMMENT ON COLUMN history.claim IS 'claim after its last transition';
@@ -483,7 +492,8 @@ CREATE TABLE plan_attempt (
     worker UUID NOT NULL,
     since TIMESTAMP WITH TIME ZONE NOT NULL,
     PRIMARY KEY (submission, worker)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX plan_attempt_worker ON plan_attempt (worker);
 COMMENT ON COLUMN plan_attempt.submission IS 'number of the submission';
 COMMENT ON COLUMN plan_attempt.worker IS 'process that plans it, or that died while planning it';
@@ -563,7 +573,8 @@ CREATE TABLE blob_deletion (
     blob TEXT NOT NULL,
     next_attempt_at TIMESTAMP WITH TIME ZONE NOT NULL,
     PRIMARY KEY (blob)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX blob_deletion_next_attempt_at ON blob_deletion (next_attempt_at);
 COMMENT ON COLUMN blob_deletion.blob IS 'name of a blob of a removed round';
 COMMENT ON COLUMN blob_deletion.next_attempt_at IS 'time of the next attempt to delete it';
@@ -590,7 +601,8 @@ CREATE TABLE rate_start (
     at TIMESTAMP WITH TIME ZONE NOT NULL,
     tokens DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (bucket, id)
-);
+)
+ WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX rate_start_at ON rate_start (at);
 COMMENT ON COLUMN rate_start.id IS '0 if the row adds up several starts';
 COMMENT ON COLUMN rate_start.at IS 'time of the last of these starts';
@@ -728,7 +740,8 @@ CREATE TABLE state_count (
     jobs BIGINT NOT NULL,
     entered BIGINT NOT NULL,
     PRIMARY KEY (app, state)
-);
+)
+ WITH (fillfactor = 50);
 COMMENT ON COLUMN state_count.jobs IS 'number of jobs in the state';
 COMMENT ON COLUMN state_count.entered IS 'number of transitions into the state';
 
@@ -748,7 +761,8 @@ CREATE TABLE state_duration (
     stays BIGINT NOT NULL,
     seconds DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (app, state, bucket)
-);
+)
+ WITH (fillfactor = 50);
 COMMENT ON COLUMN state_duration.bucket IS 'number of shorter entries of ledger.stats.state_counts.BUCKETS_S';
 COMMENT ON COLUMN state_duration.stays IS 'number of stays in the state that have ended';
 COMMENT ON COLUMN state_duration.seconds IS 'total duration of these stays';
@@ -759,7 +773,8 @@ CREATE TABLE transition_count (
     lost TEXT NOT NULL,
     steps BIGINT NOT NULL,
     PRIMARY KEY (verb, by, lost)
-);
+)
+ WITH (fillfactor = 50);
 COMMENT ON COLUMN transition_count.lost IS 'reason for which a run was taken from its worker; empty if none was';
 
 CREATE TABLE aggregation_cursor (
@@ -836,7 +851,8 @@ CREATE TABLE app_runtime (
     app TEXT NOT NULL,
     mean_s DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (app)
-);
+)
+ WITH (fillfactor = 50);
 COMMENT ON COLUMN app_runtime.mean_s IS 'moving average of the run time of one job';
 
 CREATE TABLE leader (
@@ -844,7 +860,8 @@ CREATE TABLE leader (
     holder UUID,
     at TIMESTAMP WITH TIME ZONE NOT NULL,
     PRIMARY KEY (name)
-);
+)
+ WITH (fillfactor = 50);
 """
 _FIRST_ROWS = """
 CREATE VIEW transition AS
