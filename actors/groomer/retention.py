@@ -1,10 +1,18 @@
-"""Retention: old history is removed in batches, and its blobs once that is committed."""
+"""Retention: old history is removed in batches, and its blobs once that is committed.
+
+A tick removes one batch, and further batches while more is old enough and its time is not used up. Each batch is a
+transaction of its own, so no lock is held for longer than a batch takes. With one batch per tick, at most 1,000 jobs a
+second were removed, fewer than can end. If two processes handle ticks at the same time, they take turns at the position
+of the sweep, and a process that finds it locked stops. A crash loses the batch that is not committed, and the next tick
+continues.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from itertools import islice
+from time import monotonic
 
 from msgspec import Struct
 
@@ -18,9 +26,14 @@ from sluice.ledger.retention.removal import START, RemovalStep, Removed
 
 _LOG = logging.getLogger("sluice.retention")
 
-#: Number of jobs that one step examines, and number of blobs that it deletes.
+#: Number of jobs that one batch examines, and number of blobs that it deletes.
 LIMIT = 1000
 BLOBS = 100
+#: Share of the time between two ticks after which a tick begins no further batch. A process without a backlog uses none
+#: of it. With 0.4 a backlog grew on two busy cores, because each batch then takes several times as long.
+TIME_SHARE = 0.8
+#: Seconds after which a tick begins no further batch, however far apart ticks are: a process that stops waits for it.
+TIME_S_MAX = 2.0
 #: Seconds after which a blob without a round is an orphan: a day. A blob is in the store before its round is in the
 #: ledger.
 ORPHANED_S = 86400.0
@@ -36,33 +49,56 @@ class SweepResult(Struct, frozen=True, kw_only=True):
 
 
 class Retention:
-    """Retention of a process, one step on each tick. ``keep_s`` None keeps everything indefinitely."""
+    """Retention of a process, on each tick. ``keep_s`` None keeps everything indefinitely. ``tick_s`` is the time
+    between two ticks, and ``clock`` returns seconds."""
 
-    def __init__(self, ledger: Ledger, blobs: BlobStore, keep_s: float | None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        blobs: BlobStore,
+        keep_s: float | None,
+        *,
+        tick_s: float = 1.0,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._ledger = ledger
         self._blobs = blobs
         self._keep_s = keep_s
+        self._time_s = min(tick_s * TIME_SHARE, TIME_S_MAX)
+        self._clock = clock
 
     def tick(self) -> None:
-        """Do one bounded step. Only one process at a time searches for old history. If there is none, this costs two
-        look-ups by key."""
+        """Remove batches until nothing is left or the time of this tick is used up. Only one process at a time searches
+        for old history. If there is none, this costs two look-ups by key."""
         if (keep_s := self._keep_s) is None:
             return
-        removed = self._ledger.transact(partial(_sweep, keep_s=keep_s))
+        until = self._clock() + self._time_s
+        removed, has_more, is_answering = Removed(), True, True
+        while has_more:
+            step = self._ledger.transact(partial(_sweep, keep_s=keep_s))
+            if step.removed != Removed():
+                reached(Failpoint.SWEEP_COMMITTED)
+            removed += step.removed
+            blobs = self._delete_blobs() if is_answering else None
+            is_answering = blobs is not None
+            has_more = (step.place is not None or blobs == BLOBS) and self._clock() < until
         if removed != Removed():
-            reached(Failpoint.SWEEP_COMMITTED)
             _LOG.info("the history of %d jobs was removed, and %d workers", removed.jobs, removed.workers)
+
+    def _delete_blobs(self) -> int | None:
+        """Delete a batch of blobs of removed rounds, and return their number; None if the store does not answer."""
         try:
-            delete_blobs(self._ledger, self._blobs)
+            return delete_blobs(self._ledger, self._blobs)
         except BlobsUnavailable as error:
             _LOG.warning("blobs of removed rounds will be deleted later: %s", error.what)
+            return None
 
 
-def _sweep(tx: Tx, *, keep_s: float) -> Removed:
-    removed = removal.sweep(tx, keep_s=keep_s, limit=LIMIT)
-    if removed != Removed():
+def _sweep(tx: Tx, *, keep_s: float) -> RemovalStep:
+    step = removal.sweep(tx, keep_s=keep_s, limit=LIMIT)
+    if step.removed != Removed():
         reached(Failpoint.SWEEP_WRITTEN)
-    return removed
+    return step
 
 
 def delete_blobs(ledger: Ledger, blobs: BlobStore) -> int:

@@ -86,7 +86,7 @@ class Process:
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._attempts = PlanAttempts(ledger, worker)
-        self._retention = Retention(ledger, blobs(settings), settings.keep_history_s)
+        self._retention = Retention(ledger, blobs(settings), settings.keep_history_s, tick_s=settings.tick_s)
         self._observers = self._watched(settings)
         self._stores = stores(settings)
         self._running = self._runs(worker)

@@ -47,14 +47,16 @@ REST_S = 3600.0
 REST_SHARE = 0.1
 
 _BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
+# The state is compared first: the request of a submission with 10,000 keys takes longer to read than all of the rest.
 _IS_KEPT = f"""
 submission.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
-OR submission.request ->> 'mode' = '{SAGA}'
-   AND submission.state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+OR submission.state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}')
+   AND submission.request ->> 'mode' = '{SAGA}'
    AND EXISTS (
        SELECT 1 FROM submission undo WHERE undo.id = submission.id || '{COMPENSATION}' AND undo.state IN (
            '{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}', '{SubmissionState.REFUSED}'))
 """
+# ``undoes IS NOT NULL`` lets Postgres read a partial index, even if it reads all undos at once instead of one per job.
 _SPARED = f"""
 (job.handle IS NOT NULL
  OR EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
@@ -63,18 +65,21 @@ _SPARED = f"""
      WHERE submission_job.job = job.id AND ({_IS_KEPT}))
  OR job.state = '{State.SUCCEEDED}' AND EXISTS (
      SELECT 1 FROM job undo
-     WHERE undo.undoes = job.id AND undo.undoes_claim = job.claim AND undo.state <> '{State.SUCCEEDED}')
- OR job.state <> '{State.SUCCEEDED}' AND EXISTS (
+     WHERE undo.undoes IS NOT NULL AND undo.undoes = job.id AND undo.undoes_claim = job.claim
+       AND undo.state <> '{State.SUCCEEDED}')
+ OR job.state <> '{State.SUCCEEDED}' AND job.undoes IS NOT NULL AND EXISTS (
      SELECT 1 FROM job done
      WHERE done.id = job.undoes AND done.claim = job.undoes_claim AND done.state = '{State.SUCCEEDED}'))
 """
 # Read along the index, including spared jobs, so that the cost of a step is bounded by ``limit``. The time is a
 # subquery; otherwise the clock would be evaluated for each job, up to the youngest.
 _NEXT = f"""
-SELECT changed_at, id FROM job
-WHERE {HAS_HISTORY} AND changed_at < (SELECT {_BEFORE})
-  AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
-ORDER BY changed_at, id LIMIT %(limit)s
+SELECT changed_at, id, NOT {_SPARED} FROM (
+    SELECT * FROM job
+    WHERE {HAS_HISTORY} AND changed_at < (SELECT {_BEFORE})
+      AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
+    ORDER BY changed_at, id LIMIT %(limit)s) job
+ORDER BY changed_at, id
 """
 # A CASE, so that the primary key is used even if statistics are stale (see ``transitions.guard``).
 _PRUNABLE = f"""
@@ -192,7 +197,7 @@ class Removed(Struct, frozen=True, kw_only=True):
 
 
 class RemovalStep(NamedTuple):
-    """Result of one step. ``place`` is the position of its last job, or None if no jobs remain."""
+    """Result of one step. ``place`` is the position after which the next step continues, or None if nothing remains."""
 
     removed: Removed
     place: RemovalPosition | None
@@ -201,7 +206,7 @@ class RemovalStep(NamedTuple):
 def prune(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int) -> RemovalStep:
     """Examine at most ``limit`` jobs that ended more than ``keep_s`` ago, and remove their history if allowed."""
     jobs, place = _next(tx, keep_s, after, limit)
-    found = _prunable(tx, keep_s, _hold(tx, _prunable(tx, keep_s, jobs)))
+    found = _prunable(tx, keep_s, _hold(tx, jobs))
     if found:
         state_counts.count_of(tx, found)
     return RemovalStep(_remove(tx, found) if found else Removed(), place)
@@ -209,8 +214,7 @@ def prune(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int) 
 
 def preview(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int) -> RemovalStep:
     """Return what ``prune`` would remove now. Nothing is changed."""
-    jobs, place = _next(tx, keep_s, after, limit)
-    found = _prunable(tx, keep_s, jobs)
+    found, place = _next(tx, keep_s, after, limit)
     if not found:
         return RemovalStep(Removed(), place)
     transitions, rounds, steps, events, meters, notifications, blobs = tx.rows(_COUNT, jobs=found)[0]
@@ -227,23 +231,25 @@ def preview(tx: Tx, *, keep_s: float, after: RemovalPosition = START, limit: int
     return RemovalStep(removed, place)
 
 
-def sweep(tx: Tx, *, keep_s: float, limit: int) -> Removed:
+def sweep(tx: Tx, *, keep_s: float, limit: int) -> RemovalStep:
     """Prune one batch from where the last one ended, unless the sweep rests or is locked. At the end of a sweep, also
-    remove workers that left, acts and unused kwargs."""
+    remove workers that left, acts and unused kwargs. It rests once none of these kinds had as many as ``limit``."""
     if not tx.rows(_IS_KNOWN):
         tx.write(_BEGIN)
     taken = tx.rows(_TAKE_UP)
     if not taken:
-        return Removed()
+        return RemovalStep(Removed(), None)
     ended_at, job = taken[0]
-    removed, place = prune(
-        tx, keep_s=keep_s, after=RemovalPosition(ended_at, job) if ended_at else START, limit=limit
-    )
+    before = RemovalPosition(ended_at, job) if ended_at else START
+    removed, place = prune(tx, keep_s=keep_s, after=before, limit=limit)
     if place is not None:
         tx.write(_LEAVE_OFF, ended_at=place.ended_at, job=place.job)
-        return removed
+        return RemovalStep(removed, place)
+    others = prune_others(tx, keep_s=keep_s, limit=limit)
+    if max(others.workers, others.acts, others.kwargs) >= limit:
+        return RemovalStep(removed + others, before)
     tx.write(_REST, rest_s=min(REST_S, keep_s * REST_SHARE))
-    return removed + prune_others(tx, keep_s=keep_s, limit=limit)
+    return RemovalStep(removed + others, None)
 
 
 def is_due(tx: Tx) -> bool:
@@ -275,9 +281,11 @@ def preview_others(tx: Tx, *, keep_s: float) -> Removed:
 def _next(
     tx: Tx, keep_s: float, after: RemovalPosition, limit: int
 ) -> tuple[list[int], RemovalPosition | None]:
+    """Return the jobs among the next ``limit`` that may be pruned, and the position after these. Spared jobs are not
+    returned, so none of them is locked."""
     rows = tx.rows(_NEXT, keep_s=keep_s, ended_at=after.ended_at, job=after.job, limit=limit)
-    place = RemovalPosition(*rows[-1]) if len(rows) == limit else None
-    return [id for _, id in rows], place
+    place = RemovalPosition(*rows[-1][:2]) if len(rows) == limit else None
+    return [id for _, id, may_go in rows if may_go], place
 
 
 def _hold(tx: Tx, jobs: list[int]) -> list[int]:
@@ -286,8 +294,7 @@ def _hold(tx: Tx, jobs: list[int]) -> list[int]:
 
 
 def _prunable(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
-    """Return the jobs that may be pruned. Checked before locking, so that no spared job is locked, and again
-    afterwards."""
+    """Return the jobs that may still be pruned. The caller has locked their rows."""
     return tx.column(_PRUNABLE, jobs=jobs, keep_s=keep_s) if jobs else []
 
 

@@ -57,12 +57,49 @@ def test_a_tick_is_bounded_and_the_next_one_continues(
 ) -> None:
     monkeypatch.setattr(retention, "LIMIT", 2)
     old(world, 5)
-    ours = Retention(world.ledger, store, KEEP_S)
+    ours = Retention(world.ledger, store, KEEP_S, tick_s=0)
     seen = []
     for _ in range(3):
         ours.tick()
         seen.append(len(pruned(world)))
     assert seen == [2, 4, 5]
+
+
+def test_a_tick_removes_further_batches_until_its_time_is_used_up(
+    world: World, store: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "LIMIT", 1)
+    old(world, 9)
+    times = iter([0.0, 0.2, 0.79, 0.81, 1.0, 1.9])
+    ours = Retention(world.ledger, store, KEEP_S, tick_s=1.0, clock=lambda: next(times))
+    seen = []
+    for _ in range(2):
+        ours.tick()
+        seen.append(len(pruned(world)))
+    assert seen == [3, 4]
+
+
+def test_a_tick_with_time_left_stops_when_nothing_is_left(
+    world: World, store: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "LIMIT", 2)
+    monkeypatch.setattr(retention, "BLOBS", 1)
+    old(world, 5)
+    put(tmp_path, *(f"{BLOB[:-1]}{key}" for key in range(1, 6)))
+    Retention(world.ledger, store, KEEP_S, clock=lambda: 0.0).tick()
+    assert len(pruned(world)) == 5
+    assert files(tmp_path) == []
+
+
+def test_a_tick_with_several_batches_asks_a_silent_store_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(retention, "LIMIT", 1)
+    old(world, 3)
+    with caplog.at_level(logging.WARNING, logger="sluice.retention"):
+        Retention(world.ledger, BlobStore("nosuch://host/x"), KEEP_S, clock=lambda: 0.0).tick()
+    assert len(pruned(world)) == 3
+    assert caplog.text.count("deleted later") == 1
 
 
 def test_history_that_becomes_old_later_is_removed_by_a_later_sweep(world: World, store: BlobStore) -> None:

@@ -271,7 +271,7 @@ def test_a_sweep_continues_where_it_stopped_past_spared_jobs_and_then_pauses(wor
     later(world)
 
     def sweep() -> int:
-        return world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=KEEP_S, limit=2)).jobs
+        return world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=KEEP_S, limit=2)).removed.jobs
 
     assert [sweep() for _ in range(4)] == [1, 2, 1, 0]
     assert pruned(world) == {"b/2", "b/3", "b/4", "b/5"}
@@ -290,3 +290,16 @@ def test_only_workers_that_left_long_ago_are_removed(world: World) -> None:
     there: set[UUID] = {*world.ledger.transact(lambda tx: tx.column("SELECT id FROM worker"))}
     assert gone not in there
     assert asleep in there
+
+
+def test_a_sweep_does_not_rest_before_all_workers_that_left_are_removed(world: World) -> None:
+    gone = [world.hire() for _ in range(5)]
+    for worker in gone:
+        world.ledger.transact(lambda tx, worker=worker: leases.leave(tx, worker))
+    later(world)
+
+    def sweep() -> tuple[int, bool]:
+        step = world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=KEEP_S, limit=2))
+        return step.removed.workers, step.place is not None
+
+    assert [sweep() for _ in range(4)] == [(2, True), (2, True), (1, False), (0, False)]
