@@ -3,8 +3,8 @@
 In the order of a time (``jobs``, ``page``), pages are full and have the total number. No index has these times, so all
 jobs of the filter's apps and states are read. Along an index (``search``), the newest jobs come first, or jobs with a
 prefix by their keys, or the newest jobs of a submission, or of those that a job has added, or of late jobs. Such a
-page reads a limited number of jobs, however many exist. It may be short or empty although more follow: then ``next``
-is set.
+page reads a limited number of jobs of each app, however many exist. It may be short or empty although more follow: then
+``next`` is set.
 
 Invariant of pages: a caller that reads all pages sees each job that existed at the beginning exactly once. That holds
 however many jobs have the same time, and however many are added in between. In order of ``changed``, a job that changes
@@ -56,10 +56,12 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND backe
   AND pid <> pg_backend_pid()
 """
 
-#: Maximum number of jobs that are read for one page of a search by key or submission.
+#: Maximum number of jobs that are read for one page of a search by submission, or by app and key.
 SCANNED_MAX = 5000
 #: Largest page of a search, in jobs.
 SEARCH_PAGE_MAX = 500
+# The last code point. Keys do not contain it, because it cannot be printed.
+_LAST_CHARACTER = "\U0010ffff"
 
 # The newest of each app and state, by the index on these; then the newest of all.
 _NEWEST = f"""
@@ -71,11 +73,18 @@ CROSS JOIN LATERAL (
     ORDER BY job.id + 0 DESC LIMIT %(scanned)s) job
 ORDER BY job.id DESC LIMIT %(scanned)s
 """
+# A range of the index ``job_name`` for each app. The operators with ~ compare bytes, like the collation "C". A job with
+# the key of the last one on the previous page is read again, and left out.
 _BY_KEY = """
-SELECT job.* FROM job
-WHERE job.key COLLATE "C" LIKE %(pattern)s AND (job.key COLLATE "C", job.id) > (%(from)s::text, %(id)s::bigint)
+SELECT job.* FROM ({apps}) of_app
+CROSS JOIN LATERAL (
+    SELECT * FROM job WHERE job.app = of_app.app AND job.key ~>=~ %(from)s::text AND job.key ~<~ %(to)s::text
+      AND (job.key COLLATE "C", job.id) > (%(key_after)s::text, %(id)s::bigint)
+    ORDER BY job.key USING ~<~ LIMIT %(scanned)s) job
 ORDER BY job.key COLLATE "C", job.id LIMIT %(scanned)s
 """
+_ONE_APP = "SELECT %(app)s::text AS app"
+_ALL_APPS = f"SELECT DISTINCT app FROM ({SIDES}) side"
 _OF_SUBMISSION = """
 SELECT job.* FROM submission_job JOIN job ON job.id = submission_job.job
 WHERE submission_job.submission = (SELECT number FROM submission WHERE submission.id = %(requested_by)s)
@@ -181,8 +190,9 @@ def search(tx: Tx, wanted: JobFilter, token: str | None = None, *, limit: int = 
     fits = clause(structs.replace(wanted, submission=None))
     given = {
         "requested_by": wanted.submission,
-        "pattern": _literally(wanted.key or "") + "%",
-        "from": after.key,
+        "from": max(wanted.key or "", after.key or ""),
+        "to": (wanted.key or "") + _LAST_CHARACTER,
+        "key_after": after.key,
         "id": after.id,
         "limit": limit,
         "scanned": scan.jobs_max,
@@ -263,9 +273,18 @@ def _scan_for(wanted: JobFilter, limit: int) -> _Scan:
     if wanted.late:
         return _Scan(sql=_LATE)
     if wanted.key:
-        return _Scan(sql=_BY_KEY, by_key=True)
+        return _by_key(wanted, limit)
     all_fit = wanted == JobFilter(app=wanted.app, states=wanted.states)
     return _Scan(sql=_NEWEST, jobs_max=1 + (limit if all_fit else SEARCH_PAGE_MAX))
+
+
+def _by_key(wanted: JobFilter, limit: int) -> _Scan:
+    """Return the scan for keys with a prefix. Without an app, each app is a range of its own, and fewer jobs are read
+    of each."""
+    sql = _BY_KEY.format(apps=_ALL_APPS if wanted.app is None else _ONE_APP)
+    if wanted == JobFilter(app=wanted.app, key=wanted.key):
+        return _Scan(sql=sql, by_key=True, jobs_max=1 + limit)
+    return _Scan(sql=sql, by_key=True, jobs_max=1 + SEARCH_PAGE_MAX if wanted.app is None else SCANNED_MAX)
 
 
 def _searched(scan: _Scan, fits: Clause) -> str:
@@ -277,10 +296,6 @@ def _searched(scan: _Scan, fits: Clause) -> str:
     ), placed AS (SELECT *, count(*) FILTER (WHERE fits) OVER (ORDER BY nth) AS fitting FROM seen)
     SELECT * FROM placed WHERE fits AND fitting <= %(limit)s OR nth = scanned ORDER BY nth
     """
-
-
-def _literally(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _before_all(*, by_key: bool) -> _Place:

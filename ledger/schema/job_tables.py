@@ -31,7 +31,6 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
-    UniqueConstraint,
     event,
     text,
 )
@@ -209,8 +208,10 @@ job = Table(
         Text,
         comment="its success adds jobs: open if these are not planned yet; null if it never did",
     ),
-    UniqueConstraint("app", "key", name="job_name"),
     CheckConstraint(job_rules.CHECK, name="job_rules"),
+    # The names of jobs. The keys of an app are in the order of their bytes, so a prefix of keys is a range. Comparisons
+    # with = use the index too, in any collation.
+    Index("job_name", "app", "key", unique=True, postgresql_ops={"key": "text_pattern_ops"}),
     Index(
         "job_suspended",
         "not_before",
@@ -280,9 +281,6 @@ job = Table(
     # The index has ``id + 0``, an order that no other index has. So a query for the newest jobs of an app in a state
     # uses it.
     Index("job_app_state", "app", "state", text("(id + 0)")),
-    # The column ``key`` has the collation "C" in this index (see ``job_urgency``), so that prefixes of keys are
-    # compared byte by byte.
-    Index("job_key", "key", "id"),
     Index(
         "job_shared_kwargs",
         text("(kwargs #>> '{}')"),

@@ -70,11 +70,13 @@ WHERE contype = 'c' AND connamespace = current_schema()::regnamespace
 UNION ALL SELECT indrelid::regclass::text, relname, pg_get_expr(indpred, indrelid)
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indpred IS NOT NULL AND relnamespace = current_schema()::regnamespace
+UNION ALL SELECT indrelid::regclass::text, relname, indclass::text
+FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = current_schema()::regnamespace
 """
 
 
 def test_the_migrations_and_the_schema_have_the_same_checks_and_index_conditions(embedded_url: str) -> None:
-    """Alembic compares neither CHECK constraints nor the conditions of partial indexes, and both enforce the states."""
+    """Alembic compares neither CHECK constraints, nor the conditions of partial indexes, nor operator classes."""
     with psycopg.connect(embedded_url) as migrated, psycopg.connect(embedded_url) as described:
         described.execute("CREATE SCHEMA described; SET LOCAL search_path TO described")
         engine = create_engine("postgresql+psycopg://", creator=lambda: described, poolclass=pool.StaticPool)

@@ -63,10 +63,11 @@ SELECT key AS name, at FROM (
     SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s AND key = ANY(%(keys)s)) found
 WHERE at IS NOT NULL ORDER BY key
 """
+# In the order of bytes, as the index ``job_name`` has the keys.
 _KEYS = f"""
 SELECT key AS name, at FROM (
-    SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s ORDER BY key LIMIT %(looked)s) found
-WHERE at IS NOT NULL AND {_OLD_ENOUGH} ORDER BY key LIMIT %(limit)s
+    SELECT key, {_LAST_SUCCESS} AS at FROM job WHERE app = %(app)s ORDER BY key USING ~<~ LIMIT %(looked)s) found
+WHERE at IS NOT NULL AND {_OLD_ENOUGH} ORDER BY key USING ~<~ LIMIT %(limit)s
 """
 _ARE_MORE_KEYS = "SELECT 1 FROM job WHERE app = %(app)s OFFSET %(looked)s LIMIT 1"
 

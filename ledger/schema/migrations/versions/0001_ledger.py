@@ -170,10 +170,10 @@ CREATE TABLE job (
     begun_at TIMESTAMP WITH TIME ZONE,
     expansion TEXT,
     PRIMARY KEY (id),
-    CONSTRAINT job_name UNIQUE (app, key),
     CONSTRAINT job_rules CHECK (job_follows_rules(state, round, fails, timeouts, losses, unblocked, worker, next_poll_at, paused, needs_collection, archived_at, pool, pool_limit, rate_bucket, waiting_for_slot, saga_open, undoes, undoes_claim, expansion))
 )
  WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
+CREATE UNIQUE INDEX job_name ON job (app, key text_pattern_ops);
 CREATE INDEX job_dispatched ON job (dispatched_at) WHERE state IN ('ready', 'executed');
 CREATE INDEX job_app_state ON job (app, state, (id + 0));
 CREATE INDEX job_attempt_timeout_at ON job (attempt_timeout_at) WHERE state = 'running' AND attempt_timeout_at IS NOT NULL;
@@ -183,7 +183,6 @@ CREATE INDEX job_late_at ON job (late_at) WHERE late_at IS NOT NULL AND NOT late
 CREATE INDEX job_late ON job (id) WHERE late;
 CREATE INDEX job_open_sagas ON job (id) WHERE saga_open;
 CREATE INDEX job_bisected_from ON job (bisected_from) WHERE bisected_from IS NOT NULL;
-CREATE INDEX job_key ON job (key COLLATE "C", id);
 CREATE INDEX job_prunable ON job (changed_at, id) WHERE state IN ('succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled', 'upstream_failed', 'split') AND NOT saga_open AND (pruned_at IS NULL OR pruned_at <= changed_at) AND (NOT needs_collection OR archived_at IS NOT NULL OR state = 'split');
 CREATE INDEX job_slot_queue ON job (pool, pool_limit, (CASE WHEN saga_open THEN '' ELSE coalesce(rate_bucket, '') END), (-priority), coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id) WHERE waiting_for_slot;
 CREATE INDEX job_rate ON job (rate_bucket, state) WHERE rate_bucket IS NOT NULL AND NOT saga_open AND (waiting_for_slot OR state = 'ready');
