@@ -7,6 +7,8 @@ not keep new schedules from being found.
 
 While jobs wait for a rate limit, the leader also admits them between the ticks: at the time at which the next token is
 refilled, but at most every ``ADMIT_S`` seconds after an admission. If no app has a rate limit, this costs nothing.
+
+While it leads, it also listens for submissions by SQL (``actors.scheduler.submission_listener``).
 """
 
 import logging
@@ -16,6 +18,7 @@ from time import monotonic
 from uuid import UUID
 
 from sluice.actors.groomer import ticks
+from sluice.actors.scheduler.submission_listener import SubmissionListener
 from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
@@ -44,14 +47,21 @@ ADMIT_S_MIN = 0.005
 
 class Ticker:
     """Ticks of one process. Of all processes that have a ticker, one leads. If two believe that they lead, this costs
-    one extra tick."""
+    one extra tick. ``submissions`` is the listener that is active while this process leads."""
 
     def __init__(
-        self, ledger: Ledger, holder: UUID, send: Callable[[Sequence[Message]], None], *, period_s: float
+        self,
+        ledger: Ledger,
+        holder: UUID,
+        send: Callable[[Sequence[Message]], None],
+        *,
+        period_s: float,
+        submissions: SubmissionListener | None = None,
     ) -> None:
         self._ledger = ledger
         self._holder = holder
         self._send = send
+        self._submissions = submissions
         self._ticks = Ticks(period_s, monotonic())
         self._calm: dict[type[Message], int] = {Tick: 0, Look: 0}
         self._has_rate_limits = False
@@ -66,14 +76,18 @@ class Ticker:
     def end(self) -> None:
         self._ended.set()
         self._thread.join()
+        if self._submissions:
+            self._submissions.end()
 
     def tick(self) -> None:
         """Do the work of one period, if this process leads."""
         self._admit_s = None
         term_s = self._ticks.period_s * TERM_PERIODS
-        if self._ledger.transact(
+        leads = self._ledger.transact(
             lambda tx: leases.take_leadership(tx, SCHEDULER, self._holder, term_s=term_s)
-        ):
+        )
+        self._listen(leads=leads)
+        if leads:
             reached(Failpoint.TICK_LED)
             messages = self._ledger.transact(self._due)
             sent = {type(message) for message in messages}
@@ -88,6 +102,14 @@ class Ticker:
         """Admit jobs whose rate limits have tokens left, and set in how many seconds to do so again."""
         self._admit_s, messages = self._ledger.transact(_admit)
         self._send(messages)
+
+    def _listen(self, *, leads: bool) -> None:
+        if self._submissions is None:
+            return
+        if leads:
+            self._submissions.begin()
+        else:
+            self._submissions.end(wait=False)
 
     def _live(self) -> None:
         while True:

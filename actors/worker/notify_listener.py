@@ -1,4 +1,7 @@
-"""Notifications by way of the ledger (NOTIFY), because other processes cannot reach a broker in memory.
+"""Listeners for notifications by way of the ledger (NOTIFY).
+
+``NotifyListener`` receives the messages of other processes, because these cannot reach a broker in memory.
+``ChannelListener`` is the thread and the connection of any listener.
 
 A notification may be lost, like any other. Then the groomer finds the work that it was about.
 """
@@ -10,6 +13,7 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
+from sluice.actors.worker.logs import ErrorThrottle
 from sluice.broker import codec
 from sluice.broker.messages import Message
 from sluice.jobs.errors import BadMessage, Unreachable
@@ -36,56 +40,100 @@ def notify_through(ledger: Ledger, messages: Sequence[Message]) -> None:
     ledger.transact(work)
 
 
+class ChannelListener:
+    """Thread with a connection that listens to a channel from ``start`` to ``end``. It is started once.
+
+    ``receive`` gets the payloads that have arrived together. Payloads that are sent while the connection is broken are
+    lost. ``waits`` is the text for the log about the work that then waits for the groomer.
+    """
+
+    def __init__(
+        self, url: str, channel: str, receive: Callable[[Sequence[str]], None], *, waits: str
+    ) -> None:
+        self._url = url
+        self._channel = channel
+        self._receive = receive
+        self._waits = waits
+        self._is_out = False
+        self._complaints = ErrorThrottle(_LOG, f"listening to {channel} failed")
+        self._tried = Event()
+        self._ended = Event()
+        self._ending, self._interrupter = socketpair()
+        self._thread = Thread(target=self._live, name=f"listener of {channel}", daemon=True)
+
+    def start(self, *, wait: bool = False) -> None:
+        """Start. If ``wait``, return when it listens, or when the first attempt to connect has failed."""
+        self._thread.start()
+        if wait:
+            self._tried.wait()
+
+    def end(self, *, wait: bool = True) -> None:
+        """End. If ``wait``, return when nothing is received any more."""
+        self._interrupter.send(b".")
+        self._ended.set()
+        self._interrupter.close()
+        if wait:
+            self._thread.join()
+
+    def _live(self) -> None:
+        with self._ending:
+            while not self._ended.is_set():
+                try:
+                    self._listen()
+                except Unreachable as error:
+                    self._could_not_listen(error)
+                except Exception as error:
+                    self._complaints.log(error)
+                self._tried.set()
+                self._ended.wait(RECONNECT_S)
+
+    def _listen(self) -> None:
+        with notify.listening(self._url, self._channel) as ears:
+            self._listens()
+            while not self._ended.is_set():
+                if words := ears.words(self._ending):
+                    self._receive(words)
+                    self._complaints.forget()
+
+    def _could_not_listen(self, error: Unreachable) -> None:
+        """Log the start of an outage; its end is logged by ``_listens``."""
+        if not self._is_out:
+            _LOG.warning(
+                "LISTEN connection lost; %s now wait for the next groomer tick: %s", self._waits, error
+            )
+        self._is_out = True
+
+    def _listens(self) -> None:
+        if self._is_out:
+            _LOG.info("LISTEN connection is back")
+        self._is_out = False
+        self._tried.set()
+
+
 class NotifyListener:
     """Listener that publishes the notifications of other processes in this process while the block lasts."""
 
     def __init__(self, url: str, publish: Callable[[Sequence[Message]], None]) -> None:
-        self._url = url
         self._publish = publish
-        self._tried = Event()
-        self._ended = Event()
-        self._ending, self._interrupter = socketpair()
-        self._thread = Thread(target=self._live, name="notify listener", daemon=True)
+        self._listener = ChannelListener(
+            url, notify.MESSAGES, self._hear, waits="submissions from other processes"
+        )
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        self._tried.wait()
+        self._listener.start(wait=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._ended.set()
-        self._ending.send(b".")
-        self._thread.join()
-        self._ending.close()
-        self._interrupter.close()
+        self._listener.end()
 
-    def _live(self) -> None:
-        while not self._ended.is_set():
+    def _hear(self, words: Sequence[str]) -> None:
+        for word in words:
+            queue, _, body = word.partition(" ")
             try:
-                self._listen()
-            except Unreachable as error:
-                _LOG.warning(
-                    "LISTEN connection lost;"
-                    " submissions from other processes now wait for the next groomer tick: %s",
-                    error,
-                )
-                self._tried.set()
-                self._ended.wait(RECONNECT_S)
-
-    def _listen(self) -> None:
-        with notify.listening(self._url) as ears:
-            self._tried.set()
-            while not self._ended.is_set():
-                for word in ears.words(self._interrupter):
-                    self._hear(word)
-
-    def _hear(self, word: str) -> None:
-        queue, _, body = word.partition(" ")
-        try:
-            _, message = codec.unseal(queue, body.encode())
-        except BadMessage as error:
-            _LOG.warning("the ledger sent an invalid notification: %s", error)
-        else:
-            self._publish([message])
+                _, message = codec.unseal(queue, body.encode())
+            except BadMessage as error:
+                _LOG.warning("the ledger sent an invalid notification: %s", error)
+            else:
+                self._publish([message])

@@ -21,6 +21,7 @@ from sluice.actors.notifier.senders import CommandSender, Sender
 from sluice.actors.planner.handlers import admit_one, plan_and_claim
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler.leader import Ticker
+from sluice.actors.scheduler.submission_listener import SubmissionListener
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.telemetry.observers import RunObservers
@@ -93,7 +94,7 @@ class Process:
         self._watching = ExternalWorkPoller(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = self._lives(worker, queues, threads)
         leads = SCHEDULER in served
-        self._ticker = Ticker(ledger, worker, self._send, period_s=settings.tick_s) if leads else None
+        self._ticker = self._ticks(worker) if leads else None
         self._notifier = self._notifies() if leads else None
         self._service = self._serve(served, threads)
         self._reloader = DefinitionReloader(
@@ -183,6 +184,15 @@ class Process:
             serves=self._serves,
             observers=self._observers,
             log_failures=self._settings.log_failures,
+        )
+
+    def _ticks(self, worker: UUID) -> Ticker:
+        return Ticker(
+            self._ledger,
+            worker,
+            self._send,
+            period_s=self._settings.tick_s,
+            submissions=SubmissionListener(self._ledger, self._send),
         )
 
     def _notifies(self) -> Notifier:

@@ -1,5 +1,5 @@
-"""Notifications by Postgres's NOTIFY: messages between processes that share a ledger and no broker, and ends of
-submissions for clients that wait for them.
+"""Notifications by Postgres's NOTIFY: messages between processes that share a ledger and no broker, submissions by SQL
+for the leader, and ends of submissions for clients that wait for them.
 
 A listener receives the messages that are sent after it began to listen. A message that is sent while no process listens
 is lost. So a message may only make something happen sooner.
@@ -26,6 +26,9 @@ MESSAGES = "sluice"
 #: Channel of the ends. A payload is the number of a submission. Channels belong to the database, so a listener also
 #: receives the numbers of another ledger in the same database.
 ENDS = "sluice_ends"
+#: Channel of submissions by the function ``submit``. A payload is the schema of the ledger, a space, and the id of the
+#: submission.
+SUBMISSIONS = "sluice_submissions"
 
 _SAY = f"SELECT pg_notify('{MESSAGES}', %(word)s)"
 

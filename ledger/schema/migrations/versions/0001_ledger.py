@@ -1000,7 +1000,9 @@ SET search_path = @schema@, pg_temp AS $$
 $$;
 """
 _SUBMIT = """
--- For programs that submit in a transaction of their own: nothing is asked for unless that commits.
+-- For programs that submit in a transaction of their own: nothing is asked for unless that commits. The leader of the
+-- processes listens, and has the submission planned. A transaction with a notification cannot be prepared (two-phase
+-- commit), so a setting leaves it out.
 CREATE FUNCTION submit(request jsonb) RETURNS text LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp AS $$
 DECLARE
@@ -1027,20 +1029,25 @@ BEGIN
     VALUES (its_id, coalesce(given ->> 'app', '?'), 'received', whole,
             coalesce(given ->> 'push', 'all') = 'all', clock_timestamp())
     ON CONFLICT (id) DO NOTHING;
-    IF FOUND THEN
-        RETURN its_id;
+    IF NOT FOUND THEN
+        UPDATE submission AS refused SET
+            app = coalesce(given ->> 'app', '?'), state = 'received', request = whole,
+            push = coalesce(given ->> 'push', 'all') = 'all', message = NULL, reason = NULL, blocking_job = NULL,
+            next_plan_at = NULL, received_at = clock_timestamp(), planned_at = NULL, paused_at = NULL, ended_at = NULL
+        WHERE refused.id = its_id AND refused.state = 'refused';
+        IF NOT FOUND THEN
+            IF EXISTS (
+                SELECT FROM submission AS other
+                WHERE other.id = its_id AND submission_content(other.request) <> submission_content(whole)
+            ) THEN
+                RAISE EXCEPTION 'Submission % exists already, with other content.', its_id
+                    USING ERRCODE = 'unique_violation', HINT = 'Use a new id, or none.';
+            END IF;
+            RETURN its_id;
+        END IF;
     END IF;
-    UPDATE submission AS refused SET
-        app = coalesce(given ->> 'app', '?'), state = 'received', request = whole,
-        push = coalesce(given ->> 'push', 'all') = 'all', message = NULL, reason = NULL, blocking_job = NULL, next_plan_at = NULL,
-        received_at = clock_timestamp(), planned_at = NULL, paused_at = NULL, ended_at = NULL
-    WHERE refused.id = its_id AND refused.state = 'refused';
-    IF NOT FOUND AND EXISTS (
-        SELECT FROM submission AS other
-        WHERE other.id = its_id AND submission_content(other.request) <> submission_content(whole)
-    ) THEN
-        RAISE EXCEPTION 'Submission % exists already, with other content.', its_id
-            USING ERRCODE = 'unique_violation', HINT = 'Use a new id, or none.';
+    IF current_setting('sluice.notify', true) IS DISTINCT FROM 'off' THEN
+        PERFORM pg_notify('sluice_submissions', current_schema() || ' ' || its_id);
     END IF;
     RETURN its_id;
 END
