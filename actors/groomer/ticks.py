@@ -157,10 +157,15 @@ def _announce_ready(tx: Tx) -> Sequence[Message]:
 
 
 def _announce_idle(tx: Tx, apps: Sequence[str]) -> Sequence[Message]:
-    """Announce jobs again that an idle worker would have claimed if their notification had not been lost."""
+    """Announce jobs again that a worker would have claimed if their notification had not been lost.
+
+    These are all jobs of apps with an idle worker, and the first job of each app that rests while a worker has room.
+    """
     late = groomer_steps.late_apps(tx, apps)
-    idle = fleet.idle_for(tx, late) if late else set()
+    idle = fleet.idle_for(tx, late)
     ready = groomer_steps.announce_idle(tx, LIMIT, idle) if idle else []
+    resting = fleet.resting(tx, set(late) - idle)
+    ready += groomer_steps.announce_first(tx, resting) if resting else []
     _count(tx, Chore.ANNOUNCE_READY, len(ready))
     return announce(tx, ready, By.GROOMER)
 

@@ -71,6 +71,22 @@ SELECT app FROM unnest(%(apps)s::text[]) AS asked (app)
 WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
   AND EXISTS (SELECT 1 FROM idle AS worker WHERE {serves("asked.app")})
 """
+# Also a few look-ups by key. If more than ``STEPS_MAX`` transitions happen within ``IDLE_S``, an app that begins jobs
+# may count as resting, at a moment in which none of its jobs runs.
+_RESTING = f"""
+WITH stirring AS MATERIALIZED (
+    SELECT DISTINCT job.app FROM (SELECT job, at, by FROM transition ORDER BY id DESC LIMIT {STEPS_MAX}) step
+    JOIN job ON job.id = step.job
+    WHERE step.by = '{By.EXECUTOR}' AND step.at > {NOW} - make_interval(secs => {IDLE_S})
+), roomy AS MATERIALIZED (
+    SELECT queues FROM worker WHERE {_ALIVE} AND threads > {_RUNNING}
+)
+SELECT app FROM unnest(%(apps)s::text[]) AS asked (app)
+WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
+  AND app NOT IN (SELECT app FROM stirring)
+  AND NOT EXISTS (SELECT 1 FROM job WHERE job.app = asked.app AND job.state = '{State.RUNNING}')
+  AND EXISTS (SELECT 1 FROM roomy AS worker WHERE {serves("asked.app")})
+"""
 _AT_WORK = f"""
 SELECT count(*) FROM worker WHERE {_ALIVE} AND worker.host = %(host)s AND worker.queues = %(queues)s::text[]
 """
@@ -177,6 +193,15 @@ def idle_for(tx: Tx, apps: Collection[str]) -> set[str]:
     """Return the unpaused apps for which a worker has had room for a while. It would have taken a notification of a job
     of such an app."""
     return set(tx.column(_IDLE, apps=sorted(apps))) if apps else set()
+
+
+def resting(tx: Tx, apps: Collection[str]) -> set[str]:
+    """Return the unpaused apps of which no job runs or has begun or ended lately, although a worker has room for one.
+
+    The worker may be busy with other apps. Then it may have room for a moment only, and the notification of a job may
+    still be in its queue.
+    """
+    return set(tx.column(_RESTING, apps=sorted(apps))) if apps else set()
 
 
 def crew(tx: Tx, queue: str) -> QueueWorkers:

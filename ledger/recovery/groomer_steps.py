@@ -35,6 +35,9 @@ PATIENCE_DOUBLINGS_MAX = 6
 #: Seconds after which a notification is repeated if the app's workers are idle: 1, a tick of the groomer. A
 #: notification takes milliseconds to reach a worker that has room.
 IDLE_PATIENCE_S = 1.0
+#: Maximum number of apps of which one step announces the first ready job again because they rest: 20. If the workers
+#: have room for moments only, these notifications are superfluous. 20 look-ups take a worker about 20 ms.
+RESTING_APPS_MAX = 20
 #: Seconds before a saga that lost a second worker at the same place of its flight is taken up again, then twice as
 #: long, and so on.
 RETAKE_S = 5.0
@@ -137,6 +140,16 @@ UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempt
 WHERE id IN (
     SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}
     ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING {READY_COLUMNS}
+"""
+_ANNOUNCE_FIRST = f"""
+UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
+WHERE id IN (
+    SELECT id FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
+        SELECT id, dispatched_at, dispatch_attempts FROM job
+        WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
+        ORDER BY {IN_TURN} LIMIT 1 FOR UPDATE SKIP LOCKED) AS first
+    WHERE {_announced_before(IDLE_PATIENCE_S)} ORDER BY dispatched_at LIMIT {RESTING_APPS_MAX})
 RETURNING {READY_COLUMNS}
 """
 _OWED = f"""
@@ -289,6 +302,11 @@ def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
 def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[ReadyJob]:
     """Announce ready jobs of apps with idle workers again, except jobs that were announced just now."""
     return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE_IDLE, limit=limit, apps=sorted(apps))]
+
+
+def announce_first(tx: Tx, apps: Collection[str]) -> list[ReadyJob]:
+    """Announce the first ready job of each of these apps again, unless it was announced just now."""
+    return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE_FIRST, apps=sorted(apps))]
 
 
 def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> list[int]:

@@ -1,6 +1,7 @@
 """Query plans that a long-lived process keeps, and the number of rows that they read."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -11,6 +12,7 @@ from sluice.ledger.fixtures import empty
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import plain_successes
 from sluice.ledger.limits import pools, rate_limits
+from sluice.ledger.reads import fleet
 from sluice.ledger.recovery import groomer_steps
 from tests.world import World
 
@@ -147,3 +149,32 @@ def test_an_admission_reads_the_admitted_jobs_alone(limited: World) -> None:
 
     read = limited.ledger.transact(lambda tx: _read_by(tx, lambda: admit(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+@pytest.fixture
+def backlog(world: World) -> Iterator[World]:
+    """Yield a world in which many jobs are ready, and no message about them exists. A job of another app runs."""
+    words = {"job_id": "{x}", "autofill_values": {"x": f"0:{MANY}"}, "bash_cmd": "true"}
+    world.define({"a": words, "b": {"job_id": "{x}", "bash_cmd": "true"}})
+    world.submit("b")
+    world.submit("a", None)
+    world.take("b")
+    world.lose_messages()
+    world.now += timedelta(seconds=5)
+    world.beat(world.worker)
+    world.ledger.transact(lambda tx: tx.write("UPDATE worker SET threads = 2"))
+    _look_around(world)
+    yield world
+    world.ledger.transact(empty)
+    _look_around(world)
+
+
+def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
+    def look(tx: Tx) -> None:
+        assert groomer_steps.late_apps(tx, ["a", "b"]) == ["a"]
+        assert fleet.resting(tx, ["a", "b"]) == {"a"}
+        assert len(groomer_steps.announce_first(tx, ["a", "b"])) == 1
+
+    read = backlog.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
+    assert {table for table, rows in read.items() if rows > FEW} == {"transition"}
+    assert read["transition"] <= fleet.STEPS_MAX

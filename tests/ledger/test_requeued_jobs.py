@@ -9,6 +9,7 @@ import pytest
 from sluice.actors.executor import transactions
 from sluice.broker.messages import Execute, JobRound, Message
 from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ledger.limits import app_pauses
 from tests.world import LEASE_S, World
 
 BACKLOG = [f"a/{number}" for number in range(2, 7)]
@@ -86,6 +87,73 @@ def test_a_lost_notification_is_repeated_later_if_all_workers_are_busy(world: Wo
         assert world.offered == []
     world.tick(after_s=2)
     assert [message.app for message in world.offered] == ["a"]
+
+
+@pytest.fixture
+def shared(world: World) -> World:
+    """Have a worker with two threads run short jobs of the app ``b``. It is never idle, and has room for other apps."""
+    world.apps("a, b, c")
+    threads = "UPDATE worker SET threads = 2 WHERE id = %(worker)s"
+    world.ledger.transact(lambda tx: tx.write(threads, worker=world.worker))
+    world.submit("b", None, keys=[str(number) for number in range(10, 50)])
+    return world
+
+
+def _announced(world: World, seconds: int) -> list[tuple[int, str]]:
+    """Let the worker run two jobs of ``b`` a second. Return the second and the app of each notification of the groomer
+    that is not about ``b``."""
+    found = []
+    for second in range(1, seconds + 1):
+        for job in sorted(job for job in world.ready() if job.startswith("b/"))[:2]:
+            world.finish(job)
+        world.offered.clear()
+        world.beat(world.worker)
+        world.tick(after_s=1)
+        found += [(second, message.app) for message in world.offered if message.app != "b"]
+    return found
+
+
+def test_a_lost_notification_is_repeated_within_two_ticks_if_the_worker_also_runs_other_apps(
+    shared: World,
+) -> None:
+    shared.submit("a")
+    shared.lose_messages()
+    assert _announced(shared, 3)[:1] == [(2, "a")]
+
+
+def test_only_the_first_job_of_an_app_is_announced_again_while_the_worker_runs_other_apps(
+    shared: World,
+) -> None:
+    """The worker may have room for a moment only. Then these notifications are superfluous."""
+    shared.submit("a", None, keys=["1", "2", "3"])
+    shared.submit("c")
+    shared.lose_messages()
+    _announced(shared, 1)
+    assert _announced(shared, 1) == [(1, "a"), (1, "c")]
+    assert [turn.job for turn in shared.offered[0].jobs] == [shared.known("a/1").id]
+
+
+def test_an_app_that_begins_jobs_is_not_announced_again_by_a_worker_with_room(shared: World) -> None:
+    """Notifications of ready jobs are probably in the queue."""
+    shared.submit("a", None, keys=[str(number) for number in range(9)])
+    shared.lose_messages()
+    for number in range(5):
+        shared.finish(f"a/{number}")
+        assert _announced(shared, 1) == []
+
+
+def test_an_app_with_a_running_job_is_not_announced_again_by_a_worker_with_room(shared: World) -> None:
+    shared.submit("a", None, keys=["1", "2"])
+    shared.lose_messages()
+    assert shared.claim("a/1")
+    assert _announced(shared, 5) == []
+
+
+def test_a_paused_app_is_not_announced_again_by_a_worker_with_room(shared: World) -> None:
+    shared.submit("a")
+    shared.lose_messages()
+    shared.ledger.transact(lambda tx: app_pauses.pause(tx, ["a"], by=None))
+    assert _announced(shared, 5) == []
 
 
 def test_a_notification_is_repeated_at_longer_and_longer_intervals(world: World) -> None:

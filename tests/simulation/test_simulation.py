@@ -46,6 +46,7 @@ def test_the_groomer_repairs_nothing_if_there_are_no_faults(
 
     monkeypatch.setattr(groomer_steps, "announce_ready", refuse)
     monkeypatch.setattr(groomer_steps, "announce_idle", refuse)
+    monkeypatch.setattr(groomer_steps, "announce_first", refuse)
     monkeypatch.setattr(groomer_steps, "announce_executed", refuse)
     monkeypatch.setattr(groomer_steps, "take_lost", refuse)
     for seed in range(20):
