@@ -3,7 +3,7 @@
 # make check    what CI adds: races, brokers, processes, a browser, the built wheel; ten minutes
 # make night    everything else, in about two hours: all seeds and mutants, crashes, chaos, soak, other servers
 # make lint     lint and types alone
-# make servers  install what `make check` can use (RabbitMQ, Redis, Chromium, …) on a Debian-like machine, as root
+# make servers  install what `make check` can use (RabbitMQ, Redis, PgBouncer, Chromium, …) on a Debian-like machine, as root
 # make site     the documentation as a site, in site/, readable without a network
 # make lock     renew requirements.lock from pyproject.toml
 # make sbom     the packages that Sluice runs on, as CycloneDX, in sluice.cdx.json; asks PyPI for them

@@ -85,16 +85,47 @@ def open_ledger(
 ) -> Iterator[Ledger]:
     """Open the ledger and require the schema of this code. ``steady`` is for a process that works for a long time.
 
-    An embedded ledger is created if it does not exist yet and ``may_make`` is true.
+    An embedded ledger is created if it does not exist yet and ``may_make`` is true. BadSetting if the pooler leads to
+    another ledger.
     """
     with ledger_address(settings, may_make=may_make) as url:
         migrate.require(url, make=may_make and settings.ledger_url is None)
         idle_s_max = IDLE_LEASES * settings.lease_s
-        ledger = Ledger(url, connections=connections, idle_s_max=idle_s_max, steady=steady)
+        pooler_url = _pooler_address(settings)
+        ledger = Ledger(
+            url, connections=connections, idle_s_max=idle_s_max, steady=steady, pooler_url=pooler_url
+        )
         try:
+            if pooler_url is not None:
+                _require_same(ledger, pooler_url)
             yield ledger
         finally:
             ledger.close()
+
+
+def _pooler_address(settings: Settings) -> str | None:
+    """Return the address of the pooler, or None if there is none."""
+    if settings.ledger_pooler_url is None:
+        return None
+    tls.require(settings, "SLUICE_LEDGER_POOLER_URL")
+    if settings.ledger_url is None:
+        raise BadSetting(
+            "SLUICE_LEDGER_POOLER_URL is set and SLUICE_LEDGER_URL is not.",
+            advice="Set SLUICE_LEDGER_URL to the address of the database behind the pooler.",
+        )
+    return named(settings.ledger_pooler_url, settings.process)
+
+
+def _require_same(ledger: Ledger, pooler_url: str) -> None:
+    """Raise BadSetting if the pooler leads to another ledger, for example because a command line names its own."""
+    with ledger.apart() as (_, begin):
+        identity = installation.identity(begin())
+    if not installation.is_behind(ledger, identity):
+        raise BadSetting(
+            "SLUICE_LEDGER_POOLER_URL leads to another ledger than SLUICE_LEDGER_URL.",
+            where=without_password(pooler_url),
+            advice="Correct the wrong address, or remove SLUICE_LEDGER_POOLER_URL.",
+        )
 
 
 def stores(settings: Settings) -> Stores:

@@ -6,7 +6,9 @@ original must get another identity first, or the two would pass for the same ins
 
 from uuid import UUID
 
-from sluice.ledger.database.connection import Tx
+from psycopg.errors import UndefinedTable
+
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import NOW
 
 _ID = "SELECT id FROM installation"
@@ -16,6 +18,15 @@ _RENEW = f"UPDATE installation SET id = gen_random_uuid(), since = {NOW} RETURNI
 def identity(tx: Tx) -> UUID:
     found: UUID = tx.column(_ID)[0]
     return found
+
+
+def is_behind(ledger: Ledger, identity: UUID) -> bool:
+    """Return whether the pooler of this ledger leads to the ledger with this identity."""
+    try:
+        found = ledger.transact(lambda tx: tx.column(_ID))
+    except UndefinedTable:
+        return False
+    return found == [identity]
 
 
 def renew(tx: Tx) -> UUID:

@@ -48,7 +48,8 @@ class NotifySettings(Struct, frozen=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a process.
 
-    ``ledger_url`` None means the embedded Postgres under ``home``; ``code_version`` None means unknown. Default of
+    ``ledger_url`` None means the embedded Postgres under ``home``; ``ledger_pooler_url`` is the address of a pooler in
+    transaction mode before the same database. ``code_version`` None means unknown. Default of
     ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` None means indefinitely. ``failpoint``
     is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
     started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
@@ -59,6 +60,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     hooks: str | None = None
     ledger_url: str | None = None
     ledger_schema: str = "sluice"
+    ledger_pooler_url: str | None = None
     broker_url: str = "memory://"
     home: Path = Path(".sluice")
     lease_s: float = 15.0
@@ -110,12 +112,12 @@ def settings_of(
 ) -> Settings:
     """Return the settings from the texts found. All are taken, so that ``sources.asked`` is complete."""
     defaults, take = Settings(), found.take
-    apps = apps or take("APPS", _sources, (), "apps.json,acme.pipelines")
     return Settings(
-        apps=apps,
+        apps=(apps := apps or take("APPS", _sources, (), "apps.json,acme.pipelines")),
         hooks=take("HOOKS", str, None, "acme.hooks:metrics"),
         ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
         ledger_schema=take("LEDGER_SCHEMA", schema_name, defaults.ledger_schema, "sluice_staging"),
+        ledger_pooler_url=take("LEDGER_POOLER_URL", _pooler_url, None, "postgresql://pooler:6432/sluice"),
         broker_url=take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
@@ -255,6 +257,12 @@ def _ledger_url(text: str) -> str | None:
     if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError(f"{_kind(text)} is not a kind of ledger; give a Postgres address")
     return text
+
+
+def _pooler_url(text: str) -> str | None:
+    if "options=" in text.partition("?")[2]:
+        raise ValueError("a pooler takes no options; give them in SLUICE_LEDGER_URL")
+    return _ledger_url(text)
 
 
 def _broker_url(text: str) -> str:

@@ -153,7 +153,8 @@ def named(texts: Mapping[str, str], apps: Sequence[str]) -> Iterator[str]:
     yield from filter(None, [of_keys(texts.get(f"{PREFIX}MESSAGE_KEYS", ""))])
     yield from filter(None, map(texts.get, _IN_ENVIRONMENT))
     # Searched as a text and not parsed, because libpq accepts addresses that URL parsers do not.
-    yield from filter(None, map(unquote, _OF_POSTGRES.findall(texts.get(f"{PREFIX}LEDGER_URL", ""))))
+    for name in ("LEDGER_URL", "LEDGER_POOLER_URL"):
+        yield from filter(None, map(unquote, _OF_POSTGRES.findall(texts.get(PREFIX + name, ""))))
     for url in (texts.get(f"{PREFIX}BROKER_URL", ""), *apps):
         yield from _of_broker(url)
 

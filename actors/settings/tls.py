@@ -16,10 +16,13 @@ from sluice.jobs.errors import BadSetting
 from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.transport")
-_LEDGER, _BROKER, _APPS = "SLUICE_LEDGER_URL", "SLUICE_BROKER_URL", "SLUICE_APPS"
+_LEDGER, _POOLER = "SLUICE_LEDGER_URL", "SLUICE_LEDGER_POOLER_URL"
+_BROKER, _APPS = "SLUICE_BROKER_URL", "SLUICE_APPS"
 _ALLOW = "set SLUICE_PLAINTEXT=allow if the network can be trusted."
+_FOR_POSTGRES = "Add ?sslmode=verify-full to the address, and sslrootcert= if the authority is your own."
 _ADVICE = {
-    _LEDGER: "Add ?sslmode=verify-full to the address, and sslrootcert= if the authority is your own.",
+    _LEDGER: _FOR_POSTGRES,
+    _POOLER: _FOR_POSTGRES,
     _BROKER: f"Use amqps:// or rediss:// without options that weaken the check of the server, or {_ALLOW}",
     _APPS: f"Use rediss:// without options that weaken the check of the server, or {_ALLOW}",
 }
@@ -68,13 +71,15 @@ def _weak(settings: Settings, setting: str) -> Iterator[Weak]:
 def _addresses(settings: Settings, setting: str) -> tuple[str, ...]:
     if setting == _LEDGER:
         return (settings.ledger_url,) if settings.ledger_url else ()
+    if setting == _POOLER:
+        return (settings.ledger_pooler_url,) if settings.ledger_pooler_url else ()
     if setting == _BROKER:
         return (settings.broker_url,)
     return tuple(source for source in settings.apps if source.startswith(_IN_REDIS))
 
 
 def _weakness(setting: str, url: str) -> str:
-    if setting != _LEDGER:
+    if setting not in (_LEDGER, _POOLER):
         return address.weakness(url)
     # Loading definitions calls this too, and has no other need for a Postgres driver.
     from sluice.ledger.database import conninfo  # noqa: PLC0415 - it takes longer to load than many a command to run

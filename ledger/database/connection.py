@@ -18,8 +18,9 @@ from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Refusal
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
 from sluice.jobs.text.server_address import without_password
-from sluice.ledger.database.conninfo import complete, schema_of, unreachable
+from sluice.ledger.database.conninfo import complete, complete_for_pooler, opening, schema_of, unreachable
 from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
+from sluice.ledger.database.pooler import PooledConnection, PooledCursorConnection, PoolerSetup
 from sluice.ledger.database.procedures import Procedure
 
 T = TypeVar("T")
@@ -152,6 +153,10 @@ class Ledger:
 
     Only simulations and tests pass a ``clock``. A process that works for long is ``steady``: its statements are
     prepared once, and its waits cannot be interrupted (``PreparedConnection``).
+
+    ``pooler_url`` is the address of a pooler in transaction mode before the same database. The ledger's own
+    transactions go through it. Everything that needs a session goes to ``url``: LISTEN (``apart``), and transactions of
+    users (``transaction``), whose code may set what it likes on its connection.
     """
 
     def __init__(
@@ -162,32 +167,31 @@ class Ledger:
         idle_s_max: float = IDLE_S_MAX,
         steady: bool = False,
         clock: Callable[[], datetime] | None = None,
+        pooler_url: str | None = None,
     ) -> None:
-        options = {
+        options: dict[str, object] = {
             "timezone": "UTC",
             # JIT compilation of a statement takes longer than any statement here (measured: 1,000 ms against 90).
             "jit": "off",
             "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
         }
         self.url = url
+        self.pooler_url = pooler_url
         self.schema = schema_of(url)
         self._clock = clock
         self._also: Callable[[Tx, Any], None] | None = None
         self._asked = 0
         self._asking = Lock()
         self._steady_address = complete(url, **options | _STEADY)
-        self._pool = ConnectionPool(
-            self._steady_address if steady else complete(url, **options),
-            min_size=0,
-            max_size=connections,
-            timeout=PATIENCE_S,
-            open=False,
-            connection_class=PreparedConnection if steady else CursorConnection,
-            # Users' statements are not prepared: to drop theirs, psycopg would drop all statements of the session.
-            kwargs={"prepare_threshold": None} if steady else {},
-            reconnect_timeout=1.0,
-            reconnect_failed=_try_on,
-        )
+        settings = options | _STEADY if steady else options
+        # Users' statements are not prepared: to drop theirs, psycopg would drop all statements of the session.
+        kwargs: dict[str, Any] = {"prepare_threshold": None} if steady or pooler_url else {}
+        kind = PreparedConnection if steady else CursorConnection
+        self._pool = self._direct = _pool(complete(url, **settings), kind, connections, kwargs)
+        if pooler_url is not None:
+            kind = PooledConnection if steady else PooledCursorConnection
+            setup = PoolerSetup(opening(url, **settings), where=without_password(pooler_url))
+            self._pool = _pool(complete_for_pooler(pooler_url), kind, connections, kwargs, setup)
         self._pool.open(wait=False)
 
     def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
@@ -217,7 +221,7 @@ class Ledger:
                 raise self._forbidden(error) from error
             except _BROKEN as error:
                 if last or isinstance(error, PoolTimeout):
-                    raise unreachable(self.url, error) from error
+                    raise unreachable(self.pooler_url or self.url, error) from error
                 self._pool.check()
         raise AssertionError("the last try returns or raises")
 
@@ -233,7 +237,8 @@ class Ledger:
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
         """Open a transaction for users' own writes: committed at the end of the block, never repeated, free to idle."""
-        with self._pool.connection() as connection, connection.transaction():
+        self._direct.open(wait=False)
+        with self._direct.connection() as connection, connection.transaction():
             tx = self._tx(connection)
             tx.disable_idle_timeout()
             yield tx
@@ -281,6 +286,7 @@ class Ledger:
 
     def close(self) -> None:
         self._pool.close()
+        self._direct.close()
 
     def _tx(self, connection: CursorConnection) -> Tx:
         return Tx(connection, self.virtual_time())
@@ -291,6 +297,28 @@ class Ledger:
             where=without_password(self.url),
             advice="Use the address of a role that may; after an upgrade, run the output of `sluice db roles` again.",
         )
+
+
+def _pool(
+    address: str,
+    kind: type[CursorConnection],
+    connections: int,
+    kwargs: dict[str, Any],
+    configure: Callable[[CursorConnection], None] | None = None,
+) -> ConnectionPool[CursorConnection]:
+    """Return a pool that is not open yet."""
+    return ConnectionPool(
+        address,
+        min_size=0,
+        max_size=connections,
+        timeout=PATIENCE_S,
+        open=False,
+        connection_class=kind,
+        kwargs=kwargs,
+        configure=configure,
+        reconnect_timeout=1.0,
+        reconnect_failed=_try_on,
+    )
 
 
 def _try_on(pool: ConnectionPool[CursorConnection]) -> None:

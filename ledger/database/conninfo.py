@@ -39,6 +39,9 @@ _OURS: dict[str, str | int] = {
     "fallback_application_name": "sluice",
 }
 _SEARCH_PATH = re.compile(r"search_path=(\w+)")
+#: A setting in the options of an address, and a character in its value that Postgres reads as it is.
+_SETTING = re.compile(r"(?:-c\s*|--)([\w.]+)=((?:\\.|[^\s\\])*)")
+_ESCAPED = re.compile(r"\\(.)")
 _THE_SERVERS = {
     # No object of a user can replace a table of the ledger, not even a temporary table.
     "search_path": f"{SCHEMA},pg_temp",
@@ -63,6 +66,35 @@ def complete(url: str, **settings: object) -> str:
     return make_conninfo("", **_OURS | said | {"options": options})
 
 
+def complete_for_pooler(url: str) -> str:
+    """Return the connection string of a pooler.
+
+    It has no settings of the server: a pooler passes them to no server, and may refuse the connection because of them.
+    Each transaction makes them itself (``opening``).
+    """
+    said = {name: value for name, value in conninfo_to_dict(complete(url)).items() if name != "options"}
+    return make_conninfo("", **said)
+
+
+def opening(url: str, **settings: object) -> str:
+    """Return the statement that makes the settings of ``complete`` until the end of a transaction.
+
+    The time limits of a TCP connection are left out, because the server's connection is the pooler's.
+    """
+    written = str(conninfo_to_dict(complete(url, **settings))["options"])
+    found = {name: _ESCAPED.sub(r"\1", value) for name, value in _SETTING.findall(written)}
+    calls = [
+        f"set_config({_quoted(name)}, {_quoted(value)}, true)"
+        for name, value in found.items()
+        if not name.startswith("tcp_")
+    ]
+    return f"SELECT {', '.join(calls)}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def schema_of(url: str) -> str:
     """Return the schema of the ledger at this address."""
     options = str(conninfo_to_dict(complete(url)).get("options", ""))
@@ -85,6 +117,11 @@ _WRONG_ADDRESSES = (
         re.compile(r'database "(.+?)" does not exist'),
         "The ledger's server has no database {0}.",
         "Create it, or correct its name in SLUICE_LEDGER_URL; then `sluice db upgrade`.",
+    ),
+    (
+        re.compile(r"unsupported startup parameter()"),
+        "SLUICE_LEDGER_URL leads to a connection pooler, which takes no settings of a session.",
+        "Move this address to SLUICE_LEDGER_POOLER_URL, and give the server's own address in SLUICE_LEDGER_URL.",
     ),
 )
 

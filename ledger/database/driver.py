@@ -11,7 +11,7 @@ threads that work for long, and in which the main thread handles the signals.
 
 import re
 import select
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from itertools import count
@@ -70,12 +70,21 @@ class _Statement(Struct, frozen=True):
     formats: list[PyFormat]
 
 
+class BoundStatement(Struct, frozen=True):
+    """Statement with its values, as libpq sends them. ``types`` are the types of the values."""
+
+    text: bytes
+    types: tuple[int, ...]
+    values: Any
+    formats: Any
+
+
 class PreparedConnection(CursorConnection):
     """Connection with waits that cannot be interrupted. It keeps track of the statements prepared on it."""
 
     def __init__(self, *args: Any, **words: Any) -> None:
         super().__init__(*args, **words)
-        self._prepared_here: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        self._prepared_here: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self._numbers = count()
         self._is_begun = False
 
@@ -125,24 +134,37 @@ class PreparedConnection(CursorConnection):
         written: Any = transformer.dump_sequence(
             [values[name] for name in statement.names], statement.formats
         )
-        name = self._name_of(sql, statement, transformer.types or ())
+        bound = BoundStatement(statement.text, transformer.types or (), written, transformer.formats)
+        return self._checked(self._answer(bound)), transformer
+
+    def _answer(self, bound: BoundStatement) -> pq.abc.PGresult:
+        """Send a statement; return its result. The first statement of a transaction begins it."""
+        name = self._name_of(bound)
         self.asked += 1
         if self._is_begun and self._is_idle:
-            return self._checked(self._begin_with(name, written, transformer.formats)), transformer
-        return self._checked(self.pgconn.exec_prepared(name, written, transformer.formats)), transformer
+            return self._last_of([self._send_begin, lambda: self._send(name, bound)])
+        return self.pgconn.exec_prepared(name, bound.values, bound.formats)
 
-    def _begin_with(self, name: bytes, written: Any, formats: Any) -> pq.abc.PGresult:
-        """Begin a transaction with this statement, in one round trip. Return the statement's result."""
+    def _send_begin(self) -> None:
+        self.pgconn.send_query_params(b"BEGIN", None)
+
+    def _send(self, name: bytes, bound: BoundStatement) -> None:
+        self.pgconn.send_query_prepared(name, bound.values, bound.formats)
+
+    def _last_of(self, sends: Sequence[Callable[[], None]]) -> pq.abc.PGresult:
+        """Send several commands in one round trip. Return the result of the last one; raise the errors of the
+        others."""
         self.pgconn.enter_pipeline_mode()
         try:
-            self.pgconn.send_query_params(b"BEGIN", None)
-            self.pgconn.send_query_prepared(name, written, formats)
+            for send in sends:
+                send()
             self.pgconn.pipeline_sync()
-            begun, result = self._results_until_sync()
+            *before, result = self._results_until_sync()
         finally:
             with suppress(psycopg.OperationalError):
                 self.pgconn.exit_pipeline_mode()
-        self._checked(begun)
+        for each in before:
+            self._checked(each)
         return result
 
     def _results_until_sync(self) -> list[pq.abc.PGresult]:
@@ -167,17 +189,20 @@ class PreparedConnection(CursorConnection):
             if result is not None:
                 results.append(result)
 
-    def _name_of(self, sql: str, statement: _Statement, types: tuple[int, ...]) -> bytes:
-        name = self._prepared_here.get((sql, types))
+    def _name_of(self, bound: BoundStatement) -> bytes:
+        name = self._prepared_here.get((bound.text, bound.types))
         if name is None:
             if len(self._prepared_here) >= PREPARED_MAX:
                 oldest = next(iter(self._prepared_here))
                 self._command(b"DEALLOCATE " + self._prepared_here.pop(oldest))
-            name = f"swift_{next(self._numbers)}".encode()
+            name = self._next_name()
             self.asked += 1
-            self._checked(self.pgconn.prepare(name, statement.text, types))
-            self._prepared_here[sql, types] = name
+            self._checked(self.pgconn.prepare(name, bound.text, bound.types))
+            self._prepared_here[bound.text, bound.types] = name
         return name
+
+    def _next_name(self) -> bytes:
+        return f"swift_{next(self._numbers)}".encode()
 
     def _checked(self, result: pq.abc.PGresult) -> pq.abc.PGresult:
         if result.status in _GOOD:

@@ -47,7 +47,8 @@ class Installation:
     @cached_property
     def ledger(self) -> Ledger:
         if self._beside is not None:
-            return self._context.keep(closing(Ledger(self._beside.ledger.url)))
+            other = self._beside.ledger
+            return self._context.keep(closing(Ledger(other.url, pooler_url=other.pooler_url)))
         return self._context.keep(
             open_ledger(self._context.settings, steady=self._works, may_make=self._context.may_make_ledger)
         )

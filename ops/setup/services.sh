@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make check` and `make night` can use: RabbitMQ, Redis, Node with npm, rsync, openssl, zsh, fish,
-# bubblewrap, Chromium, and faketime, which sets a process's clock. Called by `make servers`.
+# Installs what `make check` and `make night` can use: RabbitMQ, Redis, PgBouncer, Node with npm, rsync, openssl, zsh,
+# fish, bubblewrap, Chromium, and faketime, which sets a process's clock. Called by `make servers`.
 #
 # Nothing is done for a server whose test URL is set, that answers on loopback, or whose program is installed (the
 # tests start a private one themselves). The missing packages are installed if this is a Debian-like machine and the
@@ -22,6 +22,7 @@ needs() { missing="$missing $1"; }
 
 [ -n "${SLUICE_TEST_RABBITMQ_URL:-}" ] || have rabbitmq-server || answers 5672 || needs rabbitmq-server
 [ -n "${SLUICE_TEST_REDIS_URL:-}" ] || have redis-server || answers 6379 || needs redis-server
+[ -n "${SLUICE_TEST_PGBOUNCER:-}" ] || have pgbouncer || needs pgbouncer
 have node || needs nodejs
 have npm || needs npm
 have rsync || needs rsync
@@ -42,6 +43,7 @@ explain() {
     redis-server) what="Redis" how="start one on 127.0.0.1:6379, give SLUICE_TEST_REDIS_URL, or start Docker" ;;
     chromium) what="a browser" how="or set SLUICE_TEST_CHROMIUM to a Chromium that is there" ;;
     bubblewrap) what="the program bwrap" how="or get it from where bubblewrap is made" ;;
+    pgbouncer) what="PgBouncer" how="or set SLUICE_TEST_PGBOUNCER to a program that is there" ;;
     rsync | openssl | zsh | fish | faketime) what="the program $1" how="or get it from where $1 is made" ;;
     *) what="Node's program ${1%js}" how="or get it from nodejs.org" ;;
     esac

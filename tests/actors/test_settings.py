@@ -87,6 +87,7 @@ SSL_OPTIONS = "{'ca_certs': '/etc/ca.pem', 'certfile': '/etc/rabbit.pem', 'keyfi
             ["/etc/pg key"],
         ),
         ("SLUICE_LEDGER_URL", "postgresql://u:a?b@h/s?passfile=pgpass&sslmode=verify-full", ["pgpass"]),
+        ("SLUICE_LEDGER_POOLER_URL", "postgresql://h/s?sslkey=/etc/pooler.key", ["/etc/pooler.key"]),
         (
             "SLUICE_BROKER_URL",
             "rediss://h/0?ssl_ca_certs=/etc/ca.pem&ssl_keyfile=/etc/redis.key",
@@ -128,6 +129,8 @@ def test_the_sandbox_hides_secret_files_that_the_command_line_names(tmp_path: Pa
     ("name", "value", "what"),
     [
         ("SLUICE_LEDGER_URL", "mysql://x", "mysql"),
+        ("SLUICE_LEDGER_POOLER_URL", "redis://x", "redis"),
+        ("SLUICE_LEDGER_POOLER_URL", "postgresql://h/s?options=-c%20a%3Db", "SLUICE_LEDGER_URL"),
         ("SLUICE_BROKER_URL", "kafka://x", "kafka"),
         ("SLUICE_LEASE", "soon", "soon"),
         ("SLUICE_TICK", "0s", "longer than 0s"),

@@ -43,6 +43,7 @@ WORDS = {
     "SLUICE_HOOKS": "[hooks](functions.md#hooks) of all functions, as `module:name`",
     "SLUICE_LEDGER_URL": "the Postgres database of the ledger",
     "SLUICE_LEDGER_SCHEMA": "the schema of that database with the tables of the ledger",
+    "SLUICE_LEDGER_POOLER_URL": "a [pooler](deploy.md#a-connection-pooler) before that database, in transaction mode",
     "SLUICE_BROKER_URL": "the broker: `memory://`, `amqp://…`, `amqps://…`, `redis://…`, `rediss://…`",
     "SLUICE_HOME": "folder for the data of this machine: the embedded Postgres, programs, blobs",
     "SLUICE_LEASE": "how long a worker keeps its jobs without a heartbeat; it sends one every third of this time",
@@ -86,6 +87,7 @@ WORDS = {
 _UNSET = {
     "SLUICE_APPS": "none",
     "SLUICE_LEDGER_URL": "embedded Postgres",
+    "SLUICE_LEDGER_POOLER_URL": "none",
     "SLUICE_CODE_VERSION": "the commit, or none",
     "SLUICE_MESSAGE_KEYS": "none",
     "SLUICE_BLOBS_URL": "under `SLUICE_HOME`",
