@@ -6,14 +6,16 @@ from typing import Any
 
 from msgspec import field
 
+from sluice.jobs.states import SUCCEED, By, State
 from sluice.ledger.database.connection import Ledger, Row, Tx
+from sluice.ledger.database.history import VerbBy, number
 
-_LOGGED = """
-INSERT INTO transition (job, at, source, target, verb, by, round, claim)
-SELECT id, now(), 'executed', state, 'succeed', 'planner', 0, 1 FROM job LIMIT 1
+_LOGGED = f"""
+INSERT INTO history (job, at, kind, round, claim)
+SELECT id, now(), {number(State.EXECUTED, VerbBy(SUCCEED, By.PLANNER))}, 0, 1 FROM job LIMIT 1
 """
 _COUNTED = "INSERT INTO state_count SELECT app, state, count(*), 1 FROM job GROUP BY 1, 2"
-_PLACED = "UPDATE aggregation_cursor SET counted = (SELECT max(id) FROM transition)"
+_PLACED = "UPDATE aggregation_cursor SET counted = (SELECT max(id) FROM history)"
 _TOUCHED = """
 SELECT coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relid = 'job'::regclass
 """

@@ -104,7 +104,7 @@ def test_the_migrations_and_the_schema_have_the_same_storage_parameters(embedded
         assert {table for table, _ in expected} >= {
             "job",
             "round",
-            "transition",
+            "history",
             "need",
             "propagation_outbox",
         }
