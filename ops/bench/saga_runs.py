@@ -1,8 +1,7 @@
 """Cost of a step of a saga, compared with the cost of any commit: flights of steps that do nothing."""
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from statistics import median
 from uuid import uuid4
@@ -26,7 +25,7 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.recovery import leases
-from sluice.ops.bench.sample import Figures
+from sluice.ops.bench.sample import Figures, took_s
 
 STEPS = 50
 #: Number of flights. Flights and commits alternate, so that the machine is equally busy for both.
@@ -53,8 +52,8 @@ def fly(ledger_url: str) -> Figures:
     catalogue, ledger = load([__name__]), Ledger(ledger_url)
     steps_s, commits_s = [], []
     for job in claimed_jobs(ledger, catalogue, "idle"):
-        steps_s.append(_took_s(partial(_flown, ledger, catalogue, job)) / STEPS)
-        commits_s.append(_took_s(lambda: [ledger.transact(fixtures.touch) for _ in range(STEPS)]) / STEPS)
+        steps_s.append(took_s(partial(_flown, ledger, catalogue, job)) / STEPS)
+        commits_s.append(took_s(lambda: [ledger.transact(fixtures.touch) for _ in range(STEPS)]) / STEPS)
     ledger.close()
     step_s, commit_s = median(steps_s), median(commits_s)
     return {"step_ms": step_s * 1000, "commit_ms": commit_s * 1000, "commits_a_step": step_s / commit_s}
@@ -81,9 +80,3 @@ def _flown(ledger: Ledger, catalogue: Catalogue, job: ClaimedJob) -> None:
     )
     if outcome.ending is not Ending.DONE:
         raise SluiceError(f"A flight of empty steps has failed: {outcome.error}")
-
-
-def _took_s(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

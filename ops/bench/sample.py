@@ -1,6 +1,7 @@
 """Figures of one run of a workload, and their summary over several runs."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 from msgspec import Struct
@@ -19,6 +20,13 @@ class Summary(Struct, frozen=True):
     least: float
     most: float
     runs: tuple[float, ...]
+
+
+def took_s(work: Callable[[], object]) -> float:
+    """Return how long the work takes, in seconds."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
 
 
 def summaries(workload: str, contender: str | None, runs: Sequence[Figures]) -> list[Summary]:

@@ -25,6 +25,7 @@ from sluice.ops.bench import baseline
 from sluice.ops.bench.console_latency import looking
 from sluice.ops.bench.embedded import embedded
 from sluice.ops.bench.expansion_plan import PARTS, definitions, plan_expansion
+from sluice.ops.bench.machine import reference_figures
 from sluice.ops.bench.pipelines import Apps, backfill, chunks, deep, grid, layers, many_apps, scattered_ids
 from sluice.ops.bench.saga_runs import fly
 from sluice.ops.bench.sample import Figures
@@ -163,6 +164,10 @@ def _written(apps: Apps, folder: Path) -> str:
 
 
 WORKLOADS: Mapping[str, Workload] = {
+    "machine": Workload(
+        "reference figures of the machine: a loop in Python, a round trip to Postgres, a commit of one row",
+        reference_figures,
+    ),
     "load": Workload("300 apps are loaded and checked as a whole", _load),
     "parents": Workload("the parents of one job, in process: three of them, and 100,000", _parents),
     "plan": Workload(
