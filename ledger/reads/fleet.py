@@ -55,13 +55,14 @@ SELECT queue FROM unnest(%(queues)s::text[]) WITH ORDINALITY AS asked (queue, pl
 WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND {serves("queue")})
 ORDER BY place
 """
-# A few look-ups by key, however many jobs exist. If more than ``STEPS_MAX`` transitions happen within ``IDLE_S``, the
+_NEWEST = transitions(f"(SELECT * FROM history ORDER BY id DESC LIMIT {STEPS_MAX})")
+# A few look-ups by key, however many jobs exist. If more than ``STEPS_MAX`` rows of history are written within ``IDLE_S``, the
 # search covers less time. That is enough, because a worker that takes part in them is not without a run for as long as
 # the search covers.
 _IDLE = f"""
 WITH stirring AS MATERIALIZED (
     SELECT DISTINCT round.worker FROM (
-        {transitions(f"(SELECT * FROM history ORDER BY id DESC LIMIT {STEPS_MAX})")}) step
+        {_NEWEST}) step
     JOIN round ON round.job = step.job AND round.claim = step.claim
     WHERE step.by = '{By.EXECUTOR}' AND step.at > {NOW} - make_interval(secs => {IDLE_S})
 ), idle AS MATERIALIZED (
@@ -71,11 +72,12 @@ SELECT app FROM unnest(%(apps)s::text[]) AS asked (app)
 WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
   AND EXISTS (SELECT 1 FROM idle AS worker WHERE {serves("asked.app")})
 """
-# Also a few look-ups by key. If more than ``STEPS_MAX`` transitions happen within ``IDLE_S``, an app that begins jobs
+# Also a few look-ups by key. If more than ``STEPS_MAX`` rows of history are written within ``IDLE_S``, an app that begins jobs
 # may count as resting, at a moment in which none of its jobs runs.
 _RESTING = f"""
 WITH stirring AS MATERIALIZED (
-    SELECT DISTINCT job.app FROM (SELECT job, at, by FROM transition ORDER BY id DESC LIMIT {STEPS_MAX}) step
+    SELECT DISTINCT job.app FROM (
+        {_NEWEST}) step
     JOIN job ON job.id = step.job
     WHERE step.by = '{By.EXECUTOR}' AND step.at > {NOW} - make_interval(secs => {IDLE_S})
 ), roomy AS MATERIALIZED (
