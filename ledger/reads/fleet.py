@@ -27,7 +27,7 @@ TOLD_MAX = 20
 #: Seconds for which a worker must have had room to count as idle. An idle worker takes a new job immediately. Between
 #: two runs, every worker has room for a moment.
 IDLE_S = 2.0
-#: Number of last transitions that are searched for workers that have begun or ended a run within that time.
+#: Number of last rows of history that are searched for workers that have begun or ended a run within that time.
 STEPS_MAX = 500
 
 _ALIVE = f"worker.left_at IS NULL AND worker.lease_until > {NOW}"
@@ -56,9 +56,9 @@ WHERE NOT EXISTS (SELECT 1 FROM worker WHERE {_ALIVE} AND {serves("queue")})
 ORDER BY place
 """
 _NEWEST = transitions(f"(SELECT * FROM history ORDER BY id DESC LIMIT {STEPS_MAX})")
-# A few look-ups by key, however many jobs exist. If more than ``STEPS_MAX`` rows of history are written within ``IDLE_S``, the
-# search covers less time. That is enough, because a worker that takes part in them is not without a run for as long as
-# the search covers.
+# A few look-ups by key, however many jobs exist. If more than ``STEPS_MAX`` rows of history are written within
+# ``IDLE_S``, the search covers less time. That is enough, because a worker that takes part in them is not without a run
+# for as long as the search covers.
 _IDLE = f"""
 WITH stirring AS MATERIALIZED (
     SELECT DISTINCT round.worker FROM (
@@ -72,8 +72,8 @@ SELECT app FROM unnest(%(apps)s::text[]) AS asked (app)
 WHERE NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = asked.app)
   AND EXISTS (SELECT 1 FROM idle AS worker WHERE {serves("asked.app")})
 """
-# Also a few look-ups by key. If more than ``STEPS_MAX`` rows of history are written within ``IDLE_S``, an app that begins jobs
-# may count as resting, at a moment in which none of its jobs runs.
+# Also a few look-ups by key. If more than ``STEPS_MAX`` rows of history are written within ``IDLE_S``, an app that
+# begins jobs may count as resting, at a moment in which none of its jobs runs.
 _RESTING = f"""
 WITH stirring AS MATERIALIZED (
     SELECT DISTINCT job.app FROM (
