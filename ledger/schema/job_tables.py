@@ -433,7 +433,8 @@ round_ = Table(
     Index("round_output_blob", "output_blob", postgresql_where=text("output_blob IS NOT NULL")),
     Index("round_stderr_blob", "stderr_blob", postgresql_where=text("stderr_blob IS NOT NULL")),
     Index("round_result_blob", "result_blob", postgresql_where=text("result_blob IS NOT NULL")),
-    postgresql_with={"fillfactor": 90, **storage.CHANGED},
+    # The rounds of a batch fill their pages together, and end together.
+    postgresql_with={"fillfactor": 55, **storage.CHANGED},
 )
 
 history = Table(

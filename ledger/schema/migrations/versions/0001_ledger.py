@@ -408,7 +408,7 @@ CREATE TABLE round (
     error_after_commit TEXT,
     PRIMARY KEY (job, claim)
 )
- WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
+ WITH (fillfactor = 55, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX round_output_blob ON round (output_blob) WHERE output_blob IS NOT NULL;
 CREATE INDEX round_stderr_blob ON round (stderr_blob) WHERE stderr_blob IS NOT NULL;
 CREATE INDEX round_result_blob ON round (result_blob) WHERE result_blob IS NOT NULL;
