@@ -30,6 +30,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState, conflict
 from sluice.jobs.states import LIVE, RERUN, RERUNNABLE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.state_ranges import of_app
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.job_graph.work_ids import is_divisible
@@ -160,11 +161,14 @@ ORDER BY job.id + 0 LIMIT %(limit)s FOR UPDATE OF job
 """
 _ARCHIVE = f"UPDATE job SET archived_at = {NOW} WHERE id = ANY(%(jobs)s)"
 
-_LEFT = sql_list(*sorted(LIVE - {State.EXPECTED}))
+_UNFINISHED = " UNION ALL ".join(
+    f"SELECT state FROM job WHERE {condition} AND needs_collection"
+    for condition in of_app("%(app)s::text", LIVE - {State.EXPECTED})
+)
 # One statement, so that a task that is planned concurrently is counted once, as a job or as unplanned. The request of a
 # submission that was inserted by SQL may be any JSON.
 _COUNTS = f"""
-SELECT state, count(*) FROM job WHERE app = %(app)s AND needs_collection AND state IN ({_LEFT}) GROUP BY state
+SELECT state, count(*) FROM ({_UNFINISHED}) unfinished GROUP BY state
 UNION ALL
 SELECT state, count(*) FROM job WHERE app = %(app)s AND {UNCOLLECTED} GROUP BY state
 UNION ALL

@@ -17,6 +17,7 @@ from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, SPLIT, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.state_ranges import of_app
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
@@ -85,12 +86,14 @@ WHERE app = %(app)s AND state = '{SubmissionState.SUCCEEDED}'
 ORDER BY ended_at DESC LIMIT 1
 """
 # A failed job that is about to be split goes on with its halves.
-_JOBS_UNDER_WAY = f"""
-SELECT id, app, key, state, freshness_scope, work_ids FROM job
-WHERE app = ANY(%(apps)s) AND state IN ({_UNDER_WAY}, {sql_list(*SPLIT.existing)}) AND work_ids IS NOT NULL
-  AND (state IN ({_UNDER_WAY}) OR {is_divisible("job")})
-ORDER BY id
-"""
+_JOBS_UNDER_WAY = (
+    " UNION ALL ".join(
+        f"SELECT id, app, key, state, freshness_scope, work_ids FROM job WHERE {condition} AND work_ids IS NOT NULL"
+        f" AND (state IN ({_UNDER_WAY}) OR {is_divisible('job')})"
+        for condition in of_app("ANY(%(apps)s::text[])", {*LIVE, *SPLIT.existing} - {State.EXPECTED})
+    )
+    + " ORDER BY id"
+)
 _SUBMISSIONS_BEFORE = f"""
 SELECT id, app FROM submission
 WHERE app = ANY(%(apps)s) AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL

@@ -31,8 +31,9 @@ from datetime import datetime
 from msgspec import Struct
 
 from sluice.jobs.model.pool import NAMED
-from sluice.jobs.states import PAUSE, By, State
+from sluice.jobs.states import PAUSE, By
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.state_ranges import ready_of
 from sluice.ledger.database.transitions import NOW, move
 from sluice.ledger.job_graph.readiness import move_out
 
@@ -57,7 +58,8 @@ ON CONFLICT (app) DO UPDATE SET since = excluded.since, by = excluded.by, until 
 RETURNING app
 """
 _IN_POOLS = f"""
-SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_IS_OF_SHARED_POOL} ORDER BY id
+SELECT id FROM job WHERE {ready_of("ANY(%(apps)s::text[])")} AND {_IS_OF_SHARED_POOL}
+ORDER BY id
 """
 _LINE_UP = move(
     PAUSE, By.PLANNER, condition=HAS_TO_WAIT, sets="waiting_for_slot = true", note="'its app is paused'"

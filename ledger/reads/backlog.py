@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from sluice.jobs.states import DISPATCHED, State, sql_list
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.state_ranges import ready_of
 from sluice.ledger.database.transitions import IN_TURN, NOW
 from sluice.ledger.job_graph.readiness import UNEXPIRED
 from sluice.ledger.limits.app_pauses import IS_PAUSED
@@ -48,12 +49,15 @@ WITH RECURSIVE each (app) AS (
 SELECT app FROM each WHERE app IS NOT NULL
 """
 _WITHIN = f"{NOW} + make_interval(secs => %(horizon_s)s)"
+_READY = ready_of("given.app")
 _COUNTED = f"""
+WITH running AS MATERIALIZED (
+    SELECT app, least(count(*), {COUNTED_MAX}) AS jobs FROM job
+    WHERE state = '{State.RUNNING}' AND worker IS NOT NULL GROUP BY app
+)
 SELECT given.app,
-    (SELECT count(*) FROM (SELECT 1 FROM job WHERE job.app = given.app AND state = '{State.READY}' AND {UNEXPIRED}
-                           LIMIT {COUNTED_MAX}) ready) AS ready,
-    (SELECT count(*) FROM (SELECT 1 FROM job WHERE job.app = given.app AND state = '{State.RUNNING}'
-                           AND worker IS NOT NULL LIMIT {COUNTED_MAX}) running) AS running,
+    (SELECT count(*) FROM (SELECT 1 FROM job WHERE {_READY} AND {UNEXPIRED} LIMIT {COUNTED_MAX}) ready) AS ready,
+    coalesce((SELECT jobs FROM running WHERE running.app = given.app), 0) AS running,
     asked.paused, asked.many, EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app) AS app_paused,
     EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = given.app AND until <= {_WITHIN}) AS tries_one
 FROM unnest(%(apps)s::text[]) AS given (app) CROSS JOIN LATERAL (
@@ -87,19 +91,24 @@ CASE parent.state WHEN '{State.EXECUTED}' THEN true
     WHEN '{State.READY}' THEN coalesce(app_runtime.mean_s, 0) <= %(horizon_s)s
     ELSE coalesce(parent.changed_at + make_interval(secs => app_runtime.mean_s) <= {_WITHIN}, true) END
 """
-_PARENTS = " UNION ALL ".join(
-    "(SELECT id, state, changed_at FROM job"
-    f" WHERE job.app = given.app AND state = '{state}' AND {condition} LIMIT %(parents)s)"
-    for state, condition in (
-        (State.RUNNING, "true"),
-        (State.READY, f"NOT {IS_PAUSED}"),
-        (State.EXECUTED, "true"),
-    )
+# The running and executed jobs of all apps are read once, because their indexes are not by app.
+_UNDER_WAY = " UNION ALL ".join(
+    f"SELECT id, app, state, changed_at FROM job WHERE state = '{state}'"
+    for state in (State.RUNNING, State.EXECUTED)
 )
+_PARENTS = f"""
+(SELECT id, state, changed_at FROM under_way WHERE under_way.app = given.app AND nth <= %(parents)s)
+UNION ALL (SELECT id, state, changed_at FROM job WHERE {_READY} AND NOT {IS_PAUSED} LIMIT %(parents)s)
+"""
 # The needs of a child are not read. Its gate stores the number of unmet needs, and opens if as many parents are about
 # to end. Needs for a failure are ignored, because failures are not expected. A need for a running parent does not
 # depend on when the parent ends.
 _OPENING = f"""
+WITH under_way AS MATERIALIZED (
+    SELECT id, app, state, changed_at, nth FROM (
+        SELECT *, row_number() OVER (PARTITION BY app, state) AS nth FROM ({_UNDER_WAY}) every) each
+    WHERE nth <= %(parents)s
+)
 SELECT coming.child AS id, bool_or(coming.cut) AS cut, bool_or(gate.unmet = coming.many) AS opens FROM (
     SELECT need.child, need.gate, count(*) AS many, bool_or(need.cut) AS cut FROM (
         SELECT followed.child, followed.gate,

@@ -20,7 +20,8 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import By, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.history import transitions
-from sluice.ledger.database.transitions import NOW
+from sluice.ledger.database.state_ranges import ready_of
+from sluice.ledger.database.transitions import IN_TURN, NOW
 
 #: Maximum number of running jobs of a queue that are listed.
 TOLD_MAX = 20
@@ -218,8 +219,8 @@ def crew(tx: Tx, queue: str) -> QueueWorkers:
     )
 
 
-#: Number of ready jobs of an app that are read, in the order of creation.
-LOOKED_AT = 100
+#: Number of ready jobs of an app that are read, in the order in which they are claimed.
+LOOKED_AT = 10_000
 #: Seconds after which a received submission or a due firing is late. Normally a submission is planned within moments,
 #: and a due time is fired by the next schedule check.
 LATE_S = 60.0
@@ -227,8 +228,8 @@ LATE_S = 60.0
 _OLDEST = f"""
 SELECT kind.app, min(first.changed_at) FROM unnest(%(apps)s::text[]) AS kind (app)
 CROSS JOIN LATERAL (
-    SELECT changed_at FROM job WHERE job.app = kind.app AND job.state = '{State.READY}'
-    ORDER BY job.id + 0 LIMIT {LOOKED_AT}) first
+    SELECT changed_at FROM job WHERE {ready_of("kind.app")}
+    ORDER BY {IN_TURN} LIMIT {LOOKED_AT}) first
 GROUP BY kind.app
 """
 _SERVERS = f"""
@@ -265,7 +266,7 @@ class StoppedSigns(Struct, frozen=True, kw_only=True):
 
 
 def oldest_ready(tx: Tx, apps: Collection[str]) -> dict[str, datetime]:
-    """Return, by app, since when its longest waiting job is ready. Only the jobs that were created first are
+    """Return, by app, since when its longest waiting job is ready. Only the jobs that are claimed first are
     considered."""
     return dict(tx.rows(_OLDEST, apps=sorted(apps)))
 

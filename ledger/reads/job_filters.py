@@ -6,7 +6,7 @@ own constants are spelled out: columns, operators, and the states of a condition
 partial index on states could be used.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.key_fields import KeyReadings
-from sluice.jobs.states import LIVE, TERMINAL, State, sql_list
+from sluice.jobs.states import LIVE, TERMINAL, State
 from sluice.jobs.text.filters import (
     ORDERING,
     And,
@@ -27,6 +27,7 @@ from sluice.jobs.text.filters import (
     Or,
     comparisons,
 )
+from sluice.ledger.database.state_ranges import in_states
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
 from sluice.ledger.managed_tasks import UNCOLLECTED
 
@@ -36,7 +37,7 @@ _REQUESTED = """
 # A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
 _SELECTED = f"""
 (%(app)s::text IS NULL OR job.app = %(app)s)
-AND (%(states)s::text[] IS NULL OR job.state = ANY(%(states)s))
+AND {{states}}
 AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
 AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
 AND (%(submission)s::text IS NULL OR job.id IN ({_REQUESTED.format("%(submission)s")}))
@@ -62,15 +63,9 @@ _OPPOSITE = {Operator.EQUAL: Operator.UNEQUAL, Operator.IN: Operator.NOT_IN}
 _WHOLE = "^(0|-?[1-9][0-9]*)$"
 
 
-def _in_states(states: Collection[State]) -> str:
-    """Return SQL that is true if the job is in any of these states. Negated conditions list the other states, so that
-    an index can find them."""
-    return f"job.state IN ({sql_list(*(state for state in State if state in states))})" if states else "false"
-
-
 #: A job has been in its state since its last transition, so ``changed_at`` of an ended job is when it ended.
-_HAS_ENDED = _in_states(TERMINAL)
-_LIVES = _in_states(LIVE)
+_HAS_ENDED = in_states(TERMINAL)
+_LIVES = in_states(LIVE)
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
@@ -103,7 +98,6 @@ def clause(wanted: JobFilter) -> Clause:
     writing = _Writing(wanted.readings)
     given = {
         "app": wanted.app,
-        "states": [str(state) for state in wanted.states] or None,
         "key": wanted.key,
         "submission": wanted.submission,
         "since": wanted.since,
@@ -111,10 +105,11 @@ def clause(wanted: JobFilter) -> Clause:
         "uncollected": wanted.uncollected,
         "late": wanted.late,
     }
+    selected = _SELECTED.format(states=in_states(wanted.states) if wanted.states else "true")
     if wanted.where is None:
-        return Clause(f"({_SELECTED})", given)
+        return Clause(f"({selected})", given)
     comparisons(wanted.where)
-    return Clause(f"({_SELECTED} AND {writing.sql(wanted.where)})", given | writing.params)
+    return Clause(f"({selected} AND {writing.sql(wanted.where)})", given | writing.params)
 
 
 class _Writing:
@@ -255,7 +250,8 @@ class _Writing:
 
 def _states(compare: Compare) -> str:
     named = {State(str(value)) for value in compare.values}
-    return _in_states(set(State) - named if compare.operator in _OPPOSITE.values() else named)
+    # Negated conditions list the other states, so that an index can find them.
+    return in_states(set(State) - named if compare.operator in _OPPOSITE.values() else named)
 
 
 def _joined(parts: Iterable[str], word: str) -> str:

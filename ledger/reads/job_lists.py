@@ -38,6 +38,7 @@ from sluice.jobs.text.paging import (
     write_token,
 )
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.state_ranges import newest
 from sluice.ledger.managed_tasks import UNCOLLECTED
 from sluice.ledger.reads.job_filters import Clause, JobFilter, clause
 from sluice.ledger.stats.state_counts import SIDES
@@ -63,14 +64,13 @@ SEARCH_PAGE_MAX = 500
 # The last code point. Keys do not contain it, because it cannot be printed.
 _LAST_CHARACTER = "\U0010ffff"
 
-# The newest of each app and state, by the index on these; then the newest of all.
+# The newest of each app and state, by the indexes on these; then the newest of all.
 _NEWEST = f"""
 SELECT job.* FROM (
     SELECT DISTINCT app, state FROM ({SIDES}) side
     WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))) kind
 CROSS JOIN LATERAL (
-    SELECT * FROM job WHERE job.app = kind.app AND job.state = kind.state AND job.id + 0 < %(id)s::bigint
-    ORDER BY job.id + 0 DESC LIMIT %(scanned)s) job
+    {newest("kind.app", "kind.state", condition="job.id + 0 < %(id)s::bigint", limit="%(scanned)s")}) job
 ORDER BY job.id DESC LIMIT %(scanned)s
 """
 # A range of the index ``job_name`` for each app. The operators with ~ compare bytes, like the collation "C". A job with
@@ -188,15 +188,7 @@ def search(tx: Tx, wanted: JobFilter, token: str | None = None, *, limit: int = 
     after = _read(token, by_key=scan.by_key) if token else _before_all(by_key=scan.by_key)
     # The scan finds the jobs of the submission.
     fits = clause(structs.replace(wanted, submission=None))
-    given = {
-        "requested_by": wanted.submission,
-        "from": max(wanted.key or "", after.key or ""),
-        "to": (wanted.key or "") + _LAST_CHARACTER,
-        "key_after": after.key,
-        "id": after.id,
-        "limit": limit,
-        "scanned": scan.jobs_max,
-    }
+    given = _bounds(wanted, after) | {"limit": limit, "scanned": scan.jobs_max}
     found = tx.structs(_Found, _searched(scan, fits), **fits.params, **given)
     fitting = [each for each in found if each.fits][:limit]
     last = fitting[-1] if len(fitting) == limit else found[-1] if found else None
@@ -285,6 +277,19 @@ def _by_key(wanted: JobFilter, limit: int) -> _Scan:
     if wanted == JobFilter(app=wanted.app, key=wanted.key):
         return _Scan(sql=sql, by_key=True, jobs_max=1 + limit)
     return _Scan(sql=sql, by_key=True, jobs_max=1 + SEARCH_PAGE_MAX if wanted.app is None else SCANNED_MAX)
+
+
+def _bounds(wanted: JobFilter, after: _Place) -> dict[str, object]:
+    """Return the parameters of the scans: the jobs to read, and the end of the previous page."""
+    prefix = wanted.key or ""
+    return {
+        "requested_by": wanted.submission,
+        "states": [str(state) for state in wanted.states] or None,
+        "from": max(prefix, after.key or ""),
+        "to": prefix + _LAST_CHARACTER,
+        "key_after": after.key,
+        "id": after.id,
+    }
 
 
 def _searched(scan: _Scan, fits: Clause) -> str:

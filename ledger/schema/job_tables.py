@@ -39,6 +39,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, UUID
 from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import DISPATCHED, RERUNNABLE, TERMINAL, State, sql_list
 from sluice.ledger.database.history import CHECK, check_definition
+from sluice.ledger.database.state_ranges import LASTING
 from sluice.ledger.database.transitions import BUCKET
 from sluice.ledger.schema import job_rules, storage
 
@@ -264,6 +265,7 @@ job = Table(
     Index("job_next_poll", "next_poll_at", postgresql_where=text("next_poll_at IS NOT NULL")),
     Index(
         "job_dispatched",
+        "state",
         "dispatched_at",
         postgresql_where=text(f"state IN ('{State.READY}', '{State.EXECUTED}')"),
     ),
@@ -279,8 +281,8 @@ job = Table(
         postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
     ),
     # The index has ``id + 0``, an order that no other index has. So a query for the newest jobs of an app in a state
-    # uses it.
-    Index("job_app_state", "app", "state", text("(id + 0)")),
+    # uses it. Jobs in states of a short time are found by other indexes (``ledger.database.state_ranges``).
+    Index("job_app_state", "app", "state", text("(id + 0)"), postgresql_where=text(LASTING)),
     Index(
         "job_shared_kwargs",
         text("(kwargs #>> '{}')"),

@@ -13,6 +13,7 @@ from msgspec import Struct
 from sluice.jobs.keys.calendar import Span
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.state_ranges import newest
 from sluice.ledger.reads.by_partition.table_partitions import STALE, CellCounts, TableVersion
 from sluice.ledger.stats.state_counts import SIDES
 
@@ -46,14 +47,12 @@ FROM submission JOIN submission_job ON submission_job.submission = submission.nu
           ON given.app = job.app
 WHERE submission.id = %(id)s GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
-# By app and state, because an index has the jobs of these in the order of their ids.
+# By app and state, because indexes have the jobs of these.
 _NEWEST_BY_DAY = f"""
 SELECT given.app, split_part(job.key, given.delimiter, given.place), job.state, count(*)
 FROM unnest(%(apps)s::text[], %(delimiters)s::text[], %(places)s::int[]) AS given (app, delimiter, place)
      CROSS JOIN LATERAL (SELECT DISTINCT side.state FROM ({SIDES}) side WHERE side.app = given.app) kind
-     CROSS JOIN LATERAL (
-         SELECT * FROM job WHERE job.app = given.app AND job.state = kind.state
-         ORDER BY job.id + 0 DESC LIMIT %(limit)s) job
+     CROSS JOIN LATERAL ({newest("given.app", "kind.state", limit="%(limit)s")}) job
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
 

@@ -174,8 +174,8 @@ CREATE TABLE job (
 )
  WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX job_name ON job (app, key text_pattern_ops);
-CREATE INDEX job_dispatched ON job (dispatched_at) WHERE state IN ('ready', 'executed');
-CREATE INDEX job_app_state ON job (app, state, (id + 0));
+CREATE INDEX job_dispatched ON job (state, dispatched_at) WHERE state IN ('ready', 'executed');
+CREATE INDEX job_app_state ON job (app, state, (id + 0)) WHERE state NOT IN ('ready', 'running', 'executed');
 CREATE INDEX job_attempt_timeout_at ON job (attempt_timeout_at) WHERE state = 'running' AND attempt_timeout_at IS NOT NULL;
 CREATE INDEX job_due ON job (not_before) WHERE state = 'waiting' AND unblocked AND NOT paused AND NOT waiting_for_slot;
 CREATE INDEX job_end_before ON job (end_before) WHERE end_before IS NOT NULL AND state NOT IN ('succeeded', 'failed', 'fatal', 'timed_out', 'expired', 'skipped', 'cancelled', 'upstream_failed', 'split');
