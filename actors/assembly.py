@@ -27,6 +27,7 @@ from sluice.jobs.runners.resources import Stores
 from sluice.jobs.text.server_address import in_schema, named, without_password
 from sluice.ledger import installation
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database.connection_pool import ConnectionLimits
 from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start
 from sluice.ledger.schema import migrate
 
@@ -81,7 +82,11 @@ def _with_names(url: str, settings: Settings) -> str:
 
 @contextmanager
 def open_ledger(
-    settings: Settings, *, connections: int = 8, steady: bool = False, may_make: bool = True
+    settings: Settings,
+    *,
+    connections: int | ConnectionLimits = 8,
+    steady: bool = False,
+    may_make: bool = True,
 ) -> Iterator[Ledger]:
     """Open the ledger and require the schema of this code. ``steady`` is for a process that works for a long time.
 
@@ -93,7 +98,11 @@ def open_ledger(
         idle_s_max = IDLE_LEASES * settings.lease_s
         pooler_url = _pooler_address(settings)
         ledger = Ledger(
-            url, connections=connections, idle_s_max=idle_s_max, steady=steady, pooler_url=pooler_url
+            url,
+            connections=connections,
+            idle_s_max=idle_s_max,
+            steady=steady,
+            pooler_url=pooler_url,
         )
         try:
             if pooler_url is not None:

@@ -78,7 +78,7 @@ class KeptLedger(Ledger):
         """Make the connections as good as new: no prepared statements, and no plans for tables of another size."""
         self._pool.check()
         with ExitStack() as used:
-            for connection in [used.enter_context(self._pool.connection()) for _ in range(self._connections)]:
+            for connection in [used.enter_context(self._connection()) for _ in range(self._connections)]:
                 connection.execute("DEALLOCATE ALL", prepare=False)
                 cast(PreparedConnection, connection)._prepared_here.clear()
 

