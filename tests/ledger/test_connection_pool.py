@@ -12,7 +12,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.text.server_address import named
 from sluice.ledger.database import connection, connection_pool
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.database.connection_pool import ConnectionLimits
+from sluice.ledger.database.connection_pool import ConnectionLimits, ConnectionTurns, NoConnection
 from tests.broker.conftest import until
 
 USUAL, MOST = 2, 5
@@ -158,3 +158,24 @@ def test_a_closed_ledger_takes_no_connection(ledger: Ledger, observer: psycopg.C
     until(lambda: count(observer) == 0)
     with pytest.raises(Unreachable, match="closed"):
         pid(ledger)
+
+
+@pytest.mark.parametrize("has_turn", [False, True])
+def test_an_interrupted_wait_keeps_no_turn(monkeypatch: pytest.MonkeyPatch, has_turn: bool) -> None:
+    turns = ConnectionTurns(ConnectionLimits(usual=1, most=1))
+    turns.take(0.0)
+
+    def interrupted(*_: object) -> bool:
+        if has_turn:
+            turns.give()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(turns, "_wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            turns.take(0.0)
+    if not has_turn:
+        turns.give()
+    turns.take(0.0)
+    with pytest.raises(NoConnection):
+        turns.take(0.0)
