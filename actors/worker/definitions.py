@@ -15,7 +15,7 @@ from sluice.actors.settings import tls
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.catalogue import Catalogue, load
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
-from sluice.jobs.catalogue.sources.changes import Snapshot, imported, snapshot
+from sluice.jobs.catalogue.sources.changes import ImportedModules, Snapshot, snapshot
 from sluice.jobs.catalogue.sources.remote import BRANCH, Fetch, Stored, Unread
 from sluice.jobs.errors import BadSetting, DefinitionError, Fault, Unreachable
 from sluice.jobs.text.server_address import without_password
@@ -63,7 +63,7 @@ class Definitions:
         fetched = cache(self._fetch)
         self._loaded = self._tried = snapshot(settings.apps, fetched)
         self._current = self._load(fetched)
-        self._imported = imported(settings.apps)
+        self._modules = ImportedModules(settings.apps)
         self._changed_modules: set[str] = set()
         self._faults: frozenset[Fault] = frozenset()
         self._since = datetime.now(UTC)
@@ -88,9 +88,16 @@ class Definitions:
         """Value with the digests, for comparison with other processes. After a change it is a new object."""
         return self._known
 
-    def look(self) -> None:
-        """Load changed definitions. If they have a fault or cannot be read, everything stays as it was."""
-        self._look_at_modules()
+    def look(self, *, also_modules: bool = True) -> None:
+        """Load changed definitions. If they have a fault or cannot be read, everything stays as it was.
+
+        ``also_modules``: check whether imported modules have changed. There may be hundreds of them, and a change only
+        leads to a warning.
+        """
+        if also_modules:
+            self._look_at_modules()
+        else:
+            self._modules.find_new()
         self._look_at_sources()
         fresh = known(self._current, self._problem())
         if fresh != self._known:
@@ -148,9 +155,7 @@ class Definitions:
         return f"{found[0]}{more}"[:PROBLEM_CHARACTERS_MAX]
 
     def _look_at_modules(self) -> None:
-        seen = imported(self._settings.apps)
-        changed = [name for name, state in seen.items() if self._imported.get(name, state) != state]
-        self._imported |= seen
+        changed = self._modules.changed()
         self._changed_modules.update(changed)
         if changed:
             _LOG.warning("%s changed; restart the workers to load the change", ", ".join(sorted(changed)))
@@ -178,6 +183,8 @@ def _timed(catalogue: Catalogue) -> set[tuple[str, str]]:
 
 
 LOOK_EVERY_S = 2.0
+#: Number of checks of the definitions for each check of all imported modules: 5, so every ten seconds.
+LOOKS_FOR_MODULES = 5
 #: Seconds that the end of the process waits for a check that hangs in a user's module or on a server.
 END_S_MAX = 5.0
 
@@ -192,6 +199,7 @@ class DefinitionReloader:
         self._definitions = definitions
         self._also_serve = also_serve
         self._complaints: dict[str, str] = {}
+        self._looks = 0
         self._ended = Event()
         self._thread = Thread(target=self._live, name="reloader", daemon=True)
 
@@ -205,7 +213,8 @@ class DefinitionReloader:
     def look(self) -> None:
         """Load changed definitions. Then serve each queue that is not served yet, including queues that failed the last
         time."""
-        self._definitions.look()
+        self._looks += 1
+        self._definitions.look(also_modules=self._looks % LOOKS_FOR_MODULES == 0)
         if self._also_serve is not None:
             for queue in self._definitions.current.queues:
                 self._serve(queue, self._also_serve)

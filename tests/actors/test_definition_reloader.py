@@ -52,6 +52,15 @@ def test_a_queue_that_cannot_be_served_is_logged_once_and_retried(
     assert told == ["queue a is not served yet: RabbitMQ cannot be used. Start it."]
 
 
+def test_every_fifth_check_is_also_of_modules(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, asked = Definitions(Settings(apps=(str(file),))), list[bool]()
+    monkeypatch.setattr(held, "look", lambda *, also_modules: asked.append(also_modules))
+    reloader = DefinitionReloader(held, None)
+    for _ in range(10):
+        reloader.look()
+    assert asked == 2 * [False, False, False, False, True]
+
+
 def test_the_checks_continue_after_an_unexpected_error(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,6 @@
 """Definitions that change while a process uses them. No test waits: each calls ``look`` itself."""
 
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ import pytest
 
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
+from sluice.jobs.catalogue.sources import changes
 from sluice.jobs.catalogue.sources.remote import Stored, Unread
 from sluice.jobs.errors import DefinitionError
 
@@ -206,6 +208,30 @@ def test_a_change_in_a_module_imported_by_a_file_needs_a_restart(
     Path("helping.py").write_text("N = 20")
     held.look()
     assert said() == ["helping changed; restart the workers to load the change"]
+
+
+def test_a_check_without_modules_reads_only_modules_that_are_new(
+    here: Path, said: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("helping.py").write_text("N = 1")
+    Path("one.py").write_text("import helping\n" + PYTHON % ("one", 1))
+    held = definitions("one.py")
+    Path("helping.py").write_text("N = 20")
+    Path("late.py").write_text("N = 1")
+    importlib.import_module("late")
+    read, seen = list[str](), changes._seen
+
+    def note(file: str) -> tuple[int, int] | None:
+        read.append(Path(file).name)
+        return seen(file)
+
+    monkeypatch.setattr(changes, "_seen", note)
+    for _ in range(3):
+        held.look(also_modules=False)
+    assert (read, said()) == (["late.py"], [])
+    Path("late.py").write_text("N = 20")
+    held.look()
+    assert said() == ["helping, late changed; restart the workers to load the change"]
 
 
 def test_the_published_definitions_name_why_a_change_is_not_applied(here: Path) -> None:

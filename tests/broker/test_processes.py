@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import psutil
 import pytest
 
+from sluice.broker.consumer import supervisor
 from sluice.broker.consumer.supervisor import PARENT_CHECK_S
 from tests.broker.conftest import Post, parcel, until
 from tests.broker.worker import CHECKOUT
@@ -102,3 +104,48 @@ def test_when_a_process_dies_the_parent_ends_and_nothing_is_lost(server: Post, p
     assert pack.parent.wait(15) != 0
     server.broker.publish(parcel(server.app, 2))
     until(lambda: server.broker.depth(server.app) == 1)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux can wait for any process")
+def test_a_child_waits_for_the_end_of_its_parent_without_checks(sleeper: subprocess.Popen[bytes]) -> None:
+    checks, ended = [], Event()
+
+    def is_alive() -> bool:
+        checks.append(sleeper.pid)
+        return True
+
+    def wait() -> None:
+        supervisor._await_end(sleeper.pid, is_alive)
+        ended.set()
+
+    Thread(target=wait, daemon=True).start()
+    assert not ended.wait(4 * PARENT_CHECK_S)
+    sleeper.kill()
+    assert ended.wait(GONE_S)
+    assert len(checks) == 1
+
+
+def test_a_child_does_not_wait_for_a_process_that_is_not_its_parent(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    """The parent is dead, and another process has got its number."""
+    supervisor._await_end(sleeper.pid, lambda: False)
+
+
+def test_a_child_checks_its_parent_if_the_system_cannot_wait(
+    sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> int:
+        raise PermissionError("a sandbox forbids it")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse, raising=False)
+    supervisor._await_end(sleeper.pid, lambda: True)
+    monkeypatch.delattr(os, "pidfd_open")
+    supervisor._await_end(sleeper.pid, lambda: True)

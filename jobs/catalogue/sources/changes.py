@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,19 +23,45 @@ def snapshot(sources: Sequence[str], fetch: Fetch) -> Snapshot:
     return taken | {source: fetch(source) for source in sources if is_address(source)}
 
 
-def imported(sources: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return the time and size of each user module that a load would reuse as imported before, by its name."""
-    run_anew = {module_name(file) for source in sources for file in files_of(source)}
-    files = {
-        name: str(getattr(module, "__dict__", {}).get("__file__"))
-        for name, module in sys.modules.copy().items()
-        if name not in run_anew
-    }
-    return {
-        name: seen
-        for name, file in files.items()
-        if file.endswith(".py") and is_users_own(file) and (seen := _seen(file))
-    }
+class ImportedModules:
+    """User modules that a load of these sources would reuse as imported before, with the time and size of each file.
+
+    A file is read when its module is found, and later by ``changed``. A check for new modules alone reads no file a
+    second time, and does nothing while no module is imported.
+    """
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        self._sources = sources
+        self._imported = 0
+        self._seen: dict[str, tuple[int, int]] = {}
+        self.changed()
+
+    def find_new(self) -> None:
+        """Read the files of modules that were imported since the last call."""
+        if len(sys.modules) != self._imported:
+            self._seen = self._read(known=self._seen) | self._seen
+
+    def changed(self) -> list[str]:
+        """Return the names of the modules with files that have changed since they were last read."""
+        fresh = self._read()
+        changed = [name for name, seen in fresh.items() if self._seen.get(name, seen) != seen]
+        self._seen |= fresh
+        return changed
+
+    def _read(self, known: Collection[str] = ()) -> dict[str, tuple[int, int]]:
+        run_again = {module_name(file) for source in self._sources for file in files_of(source)}
+        modules = sys.modules.copy()
+        self._imported = len(modules)
+        files = {
+            name: str(getattr(module, "__dict__", {}).get("__file__"))
+            for name, module in modules.items()
+            if name not in run_again and name not in known
+        }
+        return {
+            name: seen
+            for name, file in files.items()
+            if file.endswith(".py") and is_users_own(file) and (seen := _seen(file))
+        }
 
 
 def _content(file: Path) -> bytes | None:
@@ -47,7 +73,7 @@ def _content(file: Path) -> bytes | None:
 
 def _seen(file: str) -> tuple[int, int] | None:
     try:
-        stat = os.stat(file)  # noqa: PTH116 - every other second for each module, and a Path costs ten times that
+        stat = os.stat(file)  # noqa: PTH116 - every few seconds for each module, and a Path costs ten times that
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_size
