@@ -35,6 +35,8 @@ class ClaimsInFlight:
         self._gone: set[Claim] = set()
         self._draining = False
         self._lock = Lock()
+        #: Set when a claim is held. ``rest`` clears it.
+        self.any_held = Event()
 
     @property
     def trusted_for_s(self) -> float:
@@ -66,6 +68,8 @@ class ClaimsInFlight:
             self._stops.update(stops)
             self._taken_at.update(dict.fromkeys(stops, self.clock()))
             self._known.update((claim, (subjects or {}).get(claim)) for claim in stops)
+            if stops and not self.any_held.is_set():
+                self.any_held.set()
         came_late = self.clock() >= asked_at + self.lease_s
         if came_late or asked_at < self._trusted_since or self.trusted_for_s <= 0:
             self._stop(stops)
@@ -102,6 +106,12 @@ class ClaimsInFlight:
             for claim in claims:
                 self._known.pop(claim, None)
             self._gone.difference_update(claims)
+
+    def rest(self) -> None:
+        """Clear ``any_held`` if no claim is held. Only for the thread that waits for it."""
+        with self._lock:
+            if not self._stops:
+                self.any_held.clear()
 
     def known(self) -> list[Claim]:
         """Return the claims that this process holds or has yet to record."""

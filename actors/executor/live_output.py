@@ -60,6 +60,7 @@ class LiveOutput:
         self._ledger = ledger
         self._runs: dict[Claim, _LiveRun] = {}
         self._is_away = False
+        self._any = Event()
         self._ended = Event()
         self._thread = Thread(target=self._live, name="live output", daemon=True)
 
@@ -68,12 +69,15 @@ class LiveOutput:
 
     def end(self) -> None:
         self._ended.set()
+        self._any.set()
         if self._thread.is_alive():
             self._thread.join(END_S_MAX)
 
     def echo(self, right: Claim) -> Echo:
         """Return the listener for the output of a run that begins now. Call ``forget`` at its end."""
         run = self._runs[right] = _LiveRun(time.monotonic())
+        if not self._any.is_set():
+            self._any.set()
         return Echo(texts=run.watch)
 
     def forget(self, right: Claim) -> None:
@@ -98,7 +102,10 @@ class LiveOutput:
 
     def _live(self) -> None:
         complained: set[type[Exception]] = set()
-        while not self._ended.wait(EVERY_S):
+        while not self._ended.is_set():
+            self._any.wait()
+            if self._ended.wait(EVERY_S):
+                return
             try:
                 self.store(time.monotonic())
             except Unreachable as error:
@@ -110,6 +117,16 @@ class LiveOutput:
                     _LOG.exception("the output of running jobs was not stored")
             else:
                 self._back()
+            self._rest()
+
+    def _rest(self) -> None:
+        """Let the thread wait for the next run if there is none. A run may begin meanwhile: it is added before the
+        event is read, and here the runs are read again after the event is cleared."""
+        if self._runs or self._is_away:
+            return
+        self._any.clear()
+        if self._runs:
+            self._any.set()
 
     def _away(self, error: Unreachable) -> None:
         if not self._is_away:

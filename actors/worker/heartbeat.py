@@ -105,6 +105,7 @@ class Heartbeat:
     def end(self) -> None:
         """Leave. The groomer gives jobs that are still held after this to other workers."""
         self._ended.set()
+        self._holdings.any_held.set()
         for thread in self._loops:
             thread.join()
         try:
@@ -191,7 +192,12 @@ class Heartbeat:
                 wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
 
     def _watch_claims(self) -> None:
-        while not self._ended.wait(CHECK_EVERY_S):
+        """Check for lost claims while any claim is held. ``rest`` comes before the check whether to end, so the end
+        wakes this thread."""
+        while not self._ended.is_set():
+            self._holdings.any_held.wait()
+            if self._ended.wait(CHECK_EVERY_S):
+                return
             try:
                 self.check_claims()
             except Unreachable as error:
@@ -200,6 +206,7 @@ class Heartbeat:
                 self._check_complaints.log(error)
             else:
                 self._check_complaints.forget()
+            self._holdings.rest()
 
     def _return_strays(self) -> None:
         known = self._holdings.known()

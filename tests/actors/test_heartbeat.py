@@ -15,6 +15,7 @@ from psycopg.errors import DeadlockDetected
 
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.telemetry.counters import ProcessCounters
+from sluice.actors.worker import heartbeat
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
@@ -232,3 +233,23 @@ def test_a_lease_is_trusted_from_the_request_of_its_renewal(world: World) -> Non
         life.line.beat()
         assert life.holdings.trusted_for_s == 2400.0 - 1000.0
         life.line.end()
+
+
+def test_lost_claims_are_checked_for_only_while_a_claim_is_held(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "CHECK_EVERY_S", 0.005)
+    life = Life(world, world.ledger, lease_s=WORLD_LEASE_S)
+    checks = list[float]()
+    monkeypatch.setattr(life.line, "check_claims", lambda: checks.append(time.monotonic()))
+    life.line.start()
+    for number in (1, 2):
+        before, claim = len(checks), Claim(1, number)
+        life.holdings.take([claim])
+        eventually(lambda before=before: len(checks) >= before + 3)
+        life.holdings.forget([claim])
+        eventually(lambda: not life.holdings.any_held.is_set())
+        rests = len(checks)
+        time.sleep(0.05)
+        assert len(checks) == rests
+    life.line.end()

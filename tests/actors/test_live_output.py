@@ -143,6 +143,27 @@ def test_output_is_stored_when_the_ledger_is_back(world: World, claims: list[Cla
     assert outputs(world)[0] == "one\ntwo\n"
 
 
+def test_the_thread_checks_nothing_while_no_job_runs(
+    claims: list[Claim], counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_output, "EVERY_S", 0.005)
+    talker = Talker(counting)
+    checks, store = list[float](), talker.live.store
+    monkeypatch.setattr(talker.live, "store", lambda now: (checks.append(now), store(now)))
+    talker.live.start()
+    for right in claims[:2]:
+        before = len(checks)
+        talker.begin(right)
+        until(lambda before=before: len(checks) >= before + 3)
+        talker.live.forget(right)
+        until(lambda: not talker.live._any.is_set())
+        rests = len(checks)
+        time.sleep(0.05)
+        assert len(checks) == rests
+    talker.live.end()
+    assert not talker.live._thread.is_alive()
+
+
 def test_the_thread_survives_every_error_and_logs_an_outage_once(
     world: World, claims: list[Claim], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
