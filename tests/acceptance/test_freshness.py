@@ -42,7 +42,7 @@ def pass_time(world: World, hours: float) -> None:
             tx.write(f"UPDATE {table} SET {column} = {column} - make_interval(secs => %(s)s)", s=hours * 3600)
             for table, column in (
                 ("job", "changed_at"),
-                ("transition", "at"),
+                ("history", "at"),
                 ("freshness", "at"),
                 ("submission", "ended_at"),
             )

@@ -176,5 +176,5 @@ def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
         assert len(groomer_steps.announce_first(tx, ["a", "b"])) == 1
 
     read = backlog.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
-    assert {table for table, rows in read.items() if rows > FEW} == {"transition"}
+    assert {table for table, rows in read.items() if rows > FEW} == {"history"}
     assert read["transition"] <= fleet.STEPS_MAX
