@@ -115,6 +115,8 @@ def _run(process: Process, app: str, key: str | None = None) -> SubmissionState:
 
 def test_many_coroutines_run_at_the_same_time_in_one_thread(ledger: Ledger, tmp_path: Path) -> None:
     with _working(ledger, tmp_path) as process:
+        # The last thread of the process starts when it leads.
+        eventually(lambda: any("sluice_submissions" in thread.name for thread in threading.enumerate()))
         before = threading.active_count()
         assert _run(process, "meet") is SubmissionState.SUCCEEDED
         # Those of the event loop, of the recording, and of the waiting client.
