@@ -20,6 +20,12 @@ IN_TURN = f"-priority, coalesce(effective_deadline, 'infinity'), {DUE}, id"
 #: has the lines of Postgres, so that its index can be compared with the schema.
 BUCKET = "\nCASE\n    WHEN saga_open THEN ''\n    ELSE coalesce(rate_bucket, '')\nEND"
 
+#: SQL for the time from which the groomer must handle a job that has not ended: its deadline, or its lateness if that
+#: was not noticed yet. It has the lines of Postgres, like ``BUCKET``.
+TIME_LIMIT = (
+    "LEAST(end_before,\nCASE\n    WHEN NOT late THEN late_at\n    ELSE NULL::timestamp with time zone\nEND)"
+)
+
 #: The parameters of a verb that gets nothing but the ids of its jobs.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
 

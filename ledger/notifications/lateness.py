@@ -8,11 +8,13 @@ from sluice.jobs.notifications.rules import JobEvent
 from sluice.jobs.states import TERMINAL, State, sql_list
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.job_events import with_alert
-from sluice.ledger.database.transitions import NOW
+from sluice.ledger.database.transitions import NOW, TIME_LIMIT
 
-# The states as the index job_late_at has them.
+# The states as the index job_time_limit has them.
 _ENDED = sql_list(*(state for state in State if state in TERMINAL))
-_IS_LATE = f"late_at IS NOT NULL AND NOT late AND late_at <= (SELECT {NOW}) AND state NOT IN ({_ENDED})"
+_IS_LATE = f"""
+{TIME_LIMIT} <= (SELECT {NOW}) AND NOT late AND late_at <= (SELECT {NOW}) AND state NOT IN ({_ENDED})
+"""
 #: Jobs that are late and not marked yet, the first of them first.
 LATE_JOBS = f"SELECT id FROM job WHERE {_IS_LATE} ORDER BY late_at LIMIT %(limit)s"
 _MARK_LATE = f"""

@@ -48,7 +48,7 @@ WITH RECURSIVE each (app) AS (
 )
 SELECT app FROM each WHERE app IS NOT NULL
 """
-_WITHIN = f"{NOW} + make_interval(secs => %(horizon_s)s)"
+_WITHIN = f"(SELECT {NOW} + make_interval(secs => %(horizon_s)s))"
 _READY = ready_of("given.app")
 _COUNTED = f"""
 WITH running AS MATERIALIZED (

@@ -91,9 +91,12 @@ WHERE submission_job.submission = (SELECT number FROM submission WHERE submissio
   AND submission_job.job < %(id)s::bigint
 ORDER BY submission_job.job DESC LIMIT %(scanned)s
 """
-_LATE = (
-    "SELECT job.* FROM job WHERE job.late AND job.id < %(id)s::bigint ORDER BY job.id DESC LIMIT %(scanned)s"
+# Two ranges of the index ``job_open_or_late``.
+_LATE_JOBS = " UNION ALL ".join(
+    f"(SELECT * FROM job WHERE late AND {saga} AND id < %(id)s::bigint ORDER BY id DESC LIMIT %(scanned)s)"
+    for saga in ("saga_open", "NOT saga_open")
 )
+_LATE = f"SELECT job.* FROM ({_LATE_JOBS}) job ORDER BY job.id DESC LIMIT %(scanned)s"
 _ADDED_BY = """
 SELECT job.* FROM need JOIN job ON job.id = need.child
 WHERE need.parent = %(added_by)s AND need.added AND need.child < %(id)s::bigint

@@ -2,7 +2,7 @@
 
 ``flight`` returns how the last flight of a saga got to its present state, and the results of the earlier ones.
 ``open_sagas`` lists the sagas that are under way or could not be undone, the newest first, along the index
-``job_open_sagas``.
+``job_open_or_late``.
 
 The lists of entries and events are bounded, however long a flight is, because a step that runs repeatedly leaves an
 entry each time.

@@ -14,7 +14,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import EXPIRE, FAIL_LOST, REQUEUE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, move
+from sluice.ledger.database.transitions import DUE, IN_TURN, NOW, TIME_LIMIT, move
 from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob, make_ready, move_out
 from sluice.ledger.lifecycle.outcomes import timeout_statements
@@ -49,18 +49,20 @@ PUT_OFF_S_MAX = PATIENCE_S * 2**PATIENCE_DOUBLINGS_MAX
 
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
 
-# These three sort by a sum, which no index has as its order. Otherwise Postgres might search for the first of a few
-# among all jobs, in id order.
+# These three sort by a sum, which no index of their jobs has as its order. Otherwise Postgres might search for the
+# first of a few among all jobs, in id order. The time is a subquery, here and below: Postgres cannot compare an index
+# with a clock that it must read for each job. The running jobs are few, so their timeouts have no index.
 _OVERDUE = f"""
 SELECT id, saga_open FROM job
-WHERE end_before <= {NOW} AND state IN ({_STOPPABLE})
+WHERE {TIME_LIMIT} <= (SELECT {NOW}) AND end_before <= (SELECT {NOW}) AND state IN ({_STOPPABLE})
   AND NOT (saga_open AND coalesce(abort_reason <> '{AbortReason.UNWANTED}', false))
 ORDER BY id + 0 LIMIT %(limit)s
 """
 _EXPIRE = move(EXPIRE, By.GROOMER, condition=f"NOT job.saga_open AND job.end_before <= {NOW}")
 
 _TIMED_OUT = f"""
-SELECT id FROM job WHERE state = '{State.RUNNING}' AND attempt_timeout_at <= {NOW} - make_interval(secs => {GRACE_S})
+SELECT id FROM job WHERE state = '{State.RUNNING}' AND worker IS NOT NULL
+  AND attempt_timeout_at <= (SELECT {NOW} - make_interval(secs => {GRACE_S}))
 ORDER BY id + 0 LIMIT %(limit)s
 """
 # Jobs that have also passed their ``end_before`` are left to ``expire``.
@@ -99,11 +101,14 @@ _FAIL_LOST = move(
     note="'lease lost too often'",
 )
 
+# Two ranges of the index ``job_not_before``.
+_IS_OPEN = f"state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot"
+_OPEN = " UNION ALL ".join(
+    f"SELECT id, priority, effective_deadline, not_before, created_at FROM job WHERE {_IS_OPEN} AND not_before {time}"
+    for time in ("IS NULL", f"<= (SELECT {NOW})")
+)
 _DUE = f"""
-SELECT id FROM job
-WHERE state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot
-    AND (not_before IS NULL OR not_before <= {NOW})
-ORDER BY priority DESC, effective_deadline, {DUE}, id LIMIT %(limit)s
+SELECT id FROM ({_OPEN}) due ORDER BY priority DESC, effective_deadline, {DUE}, id LIMIT %(limit)s
 """
 
 
@@ -213,7 +218,7 @@ _SIGNS = {
     Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
     Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
     Chore.EVALUATE_BREAKERS: breakers.IS_DUE,
-    Chore.POLL: f"SELECT 1 FROM job WHERE next_poll_at <= {NOW}",
+    Chore.POLL: f"SELECT 1 FROM job WHERE next_poll_at <= (SELECT {NOW})",
     Chore.SETTLE: UNWATCHED,
     Chore.FORGET_ATTEMPTS: SETTLED,
     Chore.MARK_LATE: LATE_JOBS,

@@ -43,7 +43,8 @@ _RESUME_TURNED = {by: move(RESUME, by, sets=_GOES_ON, condition=_TURNS) for by i
 _RESUME_LATE = move(RESUME, By.GROOMER, sets=_GOES_ON, condition=_OVER, note="'its wait timed out'")
 #: Query for jobs with a wait that has timed out. The groomer uses it too.
 LATE = f"""
-SELECT id FROM job WHERE state = '{State.SUSPENDED}' AND not_before <= {NOW} ORDER BY not_before LIMIT %(limit)s
+SELECT id FROM job WHERE state = '{State.SUSPENDED}' AND not_before <= (SELECT {NOW})
+ORDER BY not_before LIMIT %(limit)s
 """
 
 

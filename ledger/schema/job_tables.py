@@ -40,7 +40,7 @@ from sluice.jobs.model.submission import UNFORTUNATE, SubmissionState
 from sluice.jobs.states import DISPATCHED, RERUNNABLE, TERMINAL, State, sql_list
 from sluice.ledger.database.history import CHECK, check_definition
 from sluice.ledger.database.state_ranges import LASTING
-from sluice.ledger.database.transitions import BUCKET
+from sluice.ledger.database.transitions import BUCKET, TIME_LIMIT
 from sluice.ledger.schema import job_rules, storage
 
 metadata = MetaData()
@@ -213,16 +213,13 @@ job = Table(
     # The names of jobs. The keys of an app are in the order of their bytes, so a prefix of keys is a range. Comparisons
     # with = use the index too, in any collation.
     Index("job_name", "app", "key", unique=True, postgresql_ops={"key": "text_pattern_ops"}),
+    # Jobs that become ready, or are resumed, at a time.
     Index(
-        "job_suspended",
-        "not_before",
-        postgresql_where=text(f"state = '{State.SUSPENDED}' AND not_before IS NOT NULL"),
-    ),
-    Index(
-        "job_due",
+        "job_not_before",
         "not_before",
         postgresql_where=text(
             f"state = '{State.WAITING}' AND unblocked AND NOT paused AND NOT waiting_for_slot"
+            f" OR state = '{State.SUSPENDED}' AND not_before IS NOT NULL"
         ),
     ),
     # The index has ``id + 0``, an order that no other index has. Otherwise a query for the first hundred uncollected
@@ -257,11 +254,12 @@ job = Table(
         ),
     ),
     Index(
-        "job_late_at",
-        "late_at",
-        postgresql_where=text(f"late_at IS NOT NULL AND NOT late AND state NOT IN ({_ENDED})"),
+        "job_time_limit",
+        text(f"({TIME_LIMIT})"),
+        postgresql_where=text(f"(end_before IS NOT NULL OR late_at IS NOT NULL) AND state NOT IN ({_ENDED})"),
     ),
-    Index("job_late", "id", postgresql_where=text("late")),
+    # Open sagas, and jobs that are or were late: two ranges in the order of ids.
+    Index("job_open_or_late", "saga_open", "id", postgresql_where=text("saga_open OR late")),
     Index("job_next_poll", "next_poll_at", postgresql_where=text("next_poll_at IS NOT NULL")),
     Index(
         "job_dispatched",
@@ -270,16 +268,6 @@ job = Table(
         postgresql_where=text(f"state IN ('{State.READY}', '{State.EXECUTED}')"),
     ),
     Index("job_running", "worker", postgresql_where=text(f"state = '{State.RUNNING}'")),
-    Index(
-        "job_attempt_timeout_at",
-        "attempt_timeout_at",
-        postgresql_where=text(f"state = '{State.RUNNING}' AND attempt_timeout_at IS NOT NULL"),
-    ),
-    Index(
-        "job_end_before",
-        "end_before",
-        postgresql_where=text(f"end_before IS NOT NULL AND state NOT IN ({_ENDED})"),
-    ),
     # The index has ``id + 0``, an order that no other index has. So a query for the newest jobs of an app in a state
     # uses it. Jobs in states of a short time are found by other indexes (``ledger.database.state_ranges``).
     Index("job_app_state", "app", "state", text("(id + 0)"), postgresql_where=text(LASTING)),
@@ -392,7 +380,6 @@ expansion = Table(
 
 _UNFORTUNATE = ", ".join(f"'{state}'" for state in UNFORTUNATE)
 
-Index("job_open_sagas", job.c.id, postgresql_where=text("saga_open"))
 Index(
     "submission_unfortunate",
     submission.c.number,

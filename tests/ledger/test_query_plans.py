@@ -177,4 +177,4 @@ def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
 
     read = backlog.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == {"history"}
-    assert read["transition"] <= fleet.STEPS_MAX
+    assert read["history"] <= fleet.STEPS_MAX
