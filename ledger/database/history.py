@@ -47,10 +47,10 @@ def number(source: State | None, first: VerbBy, then: VerbBy | None = None) -> i
     It consists of the places of its parts in their enumerations, and ledgers store it. So new states, verbs, components
     and following transitions are added at the end of their enumeration.
     """
-    return _base(first, then) + (0 if source is None else 1 + _STATES.index(source))
+    return _number_of_verbs(first, then) + (0 if source is None else 1 + _STATES.index(source))
 
 
-def _base(first: VerbBy, then: VerbBy | None) -> int:
+def _number_of_verbs(first: VerbBy, then: VerbBy | None) -> int:
     followed = 0 if then is None else 1 + _FOLLOWING.index(then)
     return followed * 1_000_000 + VERBS.index(first.verb) * 10_000 + _COMPONENTS.index(first.by) * 100
 
