@@ -311,6 +311,7 @@ TABLES = (
         "saga_signal_early",
         "saga_progress",
         "retention_cursor",
+        "claim_floor",
         "blob_deletion",
         "app_pause",
         "audit",

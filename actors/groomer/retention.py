@@ -21,7 +21,8 @@ from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.runners.output_blobs import is_output
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import LONGEST_S
-from sluice.ledger.retention import blob_deletions, removal
+from sluice.ledger.retention import blob_deletions, job_removal, removal
+from sluice.ledger.retention.job_removal import RemovedRows
 from sluice.ledger.retention.removal import START, RemovalStep, Removed
 
 _LOG = logging.getLogger("sluice.retention")
@@ -49,8 +50,8 @@ class SweepResult(Struct, frozen=True, kw_only=True):
 
 
 class Retention:
-    """Retention of a process, on each tick. ``keep_s`` None keeps everything indefinitely. ``tick_s`` is the time
-    between two ticks, and ``clock`` returns seconds."""
+    """Retention of a process, on each tick. ``keep_s`` None keeps everything indefinitely, and ``keep_jobs_s`` None the
+    jobs themselves. ``tick_s`` is the time between two ticks, and ``clock`` returns seconds."""
 
     def __init__(
         self,
@@ -58,12 +59,14 @@ class Retention:
         blobs: BlobStore,
         keep_s: float | None,
         *,
+        keep_jobs_s: float | None = None,
         tick_s: float = 1.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._ledger = ledger
         self._blobs = blobs
         self._keep_s = keep_s
+        self._keep_jobs_s = keep_jobs_s
         self._time_s = min(tick_s * TIME_SHARE, TIME_S_MAX)
         self._clock = clock
 
@@ -78,12 +81,26 @@ class Retention:
             step = self._ledger.transact(partial(_sweep, keep_s=keep_s))
             if step.removed != Removed():
                 reached(Failpoint.SWEEP_COMMITTED)
-            removed += step.removed
+            gone, has_old_jobs = self._remove_jobs()
+            removed += step.removed + gone
             blobs = self._delete_blobs() if is_answering else None
             is_answering = blobs is not None
-            has_more = (step.place is not None or blobs == BLOBS) and self._clock() < until
+            is_behind = step.place is not None or has_old_jobs or blobs == BLOBS
+            has_more = is_behind and self._clock() < until
         if removed != Removed():
-            _LOG.info("the history of %d jobs was removed, and %d workers", removed.jobs, removed.workers)
+            _LOG.info(
+                "removed: the history of %d jobs, %d jobs, %d submissions, %d workers",
+                removed.jobs,
+                removed.removed_jobs,
+                removed.submissions,
+                removed.workers,
+            )
+
+    def _remove_jobs(self) -> tuple[Removed, bool]:
+        """Remove a batch of jobs that ended long ago. Return also whether more may be left."""
+        if (keep_s := self._keep_jobs_s) is None:
+            return Removed(), False
+        return self._ledger.transact(lambda tx: job_removal.sweep(tx, keep_s=keep_s, limit=LIMIT))
 
     def _delete_blobs(self) -> int | None:
         """Delete a batch of blobs of removed rounds, and return their number; None if the store does not answer."""
@@ -120,9 +137,16 @@ def delete_blobs(ledger: Ledger, blobs: BlobStore) -> int:
     return len(gone)
 
 
-def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> SweepResult:
-    """Remove all history that is old enough, and its blobs. With ``orphans``, also remove blobs that no round of this
-    ledger has.
+def prune(
+    ledger: Ledger,
+    blobs: BlobStore,
+    *,
+    keep_s: float,
+    keep_jobs_s: float | None = None,
+    orphans: bool = False,
+) -> SweepResult:
+    """Remove all history that is old enough, and its blobs. With ``keep_jobs_s``, also remove jobs and submissions that
+    are old enough; with ``orphans``, blobs that no round of this ledger has.
 
     BlobsUnavailable if the store does not answer. History that was removed by then stays removed, and the next call
     deletes its blobs.
@@ -132,6 +156,10 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
         others := ledger.transact(lambda tx: removal.prune_others(tx, keep_s=keep_s, limit=LIMIT))
     ) != Removed():
         removed += others
+    if keep_jobs_s is not None:
+        jobs = _all_rows(ledger, job_removal.remove_jobs, keep_jobs_s)
+        submissions = _all_rows(ledger, job_removal.remove_submissions, keep_jobs_s)
+        removed += Removed(removed_jobs=jobs, submissions=submissions)
     thrown = 0
     while count := delete_blobs(ledger, blobs):
         thrown += count
@@ -141,9 +169,19 @@ def prune(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = Fa
     return SweepResult(removed=removed, blobs=thrown, orphans=len(found))
 
 
-def preview(ledger: Ledger, blobs: BlobStore, *, keep_s: float, orphans: bool = False) -> SweepResult:
-    """Return the result that ``prune`` would have. It changes nothing."""
+def preview(
+    ledger: Ledger,
+    blobs: BlobStore,
+    *,
+    keep_s: float,
+    keep_jobs_s: float | None = None,
+    orphans: bool = False,
+) -> SweepResult:
+    """Return the result that ``prune`` would have. It changes nothing. Jobs with a history to remove first, and
+    submissions, are not counted as removed."""
     removed = _all(ledger, removal.preview, keep_s)
+    if keep_jobs_s is not None:
+        removed += Removed(removed_jobs=_all_rows(ledger, job_removal.preview_jobs, keep_jobs_s))
     removed += ledger.transact(lambda tx: removal.preview_others(tx, keep_s=keep_s))
     litters = ledger.transact(blob_deletions.left)
     found = sum(1 for _ in _orphans(ledger, blobs, keep_s)) if orphans else 0
@@ -164,6 +202,21 @@ def _all(ledger: Ledger, step: Callable[..., RemovalStep], keep_s: float) -> Rem
         if stretch.place is None:
             return removed
         place = stretch.place
+
+
+def _all_rows(ledger: Ledger, step: Callable[..., RemovedRows], keep_s: float) -> int:
+    """Repeat a step until no row is left, each in a transaction of its own. Return the number of rows."""
+    count, place = 0, 0
+
+    def work(tx: Tx, after: int) -> RemovedRows:
+        return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
+
+    while True:
+        rows, next_place = ledger.transact(lambda tx, after=place: work(tx, after))  # type: ignore[misc] # it is bound now
+        count += rows
+        if next_place is None:
+            return count
+        place = next_place
 
 
 def _orphans(ledger: Ledger, blobs: BlobStore, keep_s: float) -> Iterator[str]:

@@ -50,8 +50,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     ``ledger_url`` None means the embedded Postgres under ``home``; ``ledger_pooler_url`` is the address of a pooler in
     transaction mode before the same database. ``code_version`` None means unknown. Default of
-    ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` None means indefinitely. ``failpoint``
-    is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
+    ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` or ``keep_jobs_s`` None means
+    indefinitely. ``failpoint`` is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
     started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
     ``log_failures``: whether a worker logs each failed round. A command that prints failures itself turns it off.
     """
@@ -84,6 +84,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     message_keys: Keyring = NO_KEYS
     blobs_url: str | None = None
     keep_history_s: float | None = 90 * 86400.0
+    keep_jobs_s: float | None = None
     console_token: str | None = None
     console_view_token: str | None = None
     programs: Path | None = None
@@ -139,6 +140,7 @@ def settings_of(
         message_keys=take("MESSAGE_KEYS", _keys, NO_KEYS, "file:/run/secrets/message-keys"),
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
+        keep_jobs_s=take("KEEP_JOBS", keep_s, defaults.keep_jobs_s, "365d"),
         console_token=take("CONSOLE_TOKEN", str, None, "a long random word"),
         console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),

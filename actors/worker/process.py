@@ -87,7 +87,7 @@ class Process:
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
         worker = uuid4()
         self._attempts = PlanAttempts(ledger, worker)
-        self._retention = Retention(ledger, blobs(settings), settings.keep_history_s, tick_s=settings.tick_s)
+        self._retention = _retention(ledger, settings)
         self._observers = self._watched(settings)
         self._stores = stores(settings)
         self._running = self._runs(worker)
@@ -313,6 +313,16 @@ class Process:
             _LOG.warning(
                 "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error
             )
+
+
+def _retention(ledger: Ledger, settings: Settings) -> Retention:
+    return Retention(
+        ledger,
+        blobs(settings),
+        settings.keep_history_s,
+        keep_jobs_s=settings.keep_jobs_s,
+        tick_s=settings.tick_s,
+    )
 
 
 def _named(handed_back: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from psycopg import Connection
 
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Refusal
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
 from sluice.jobs.text.server_address import without_password
@@ -61,8 +62,15 @@ _FOR_USERS = b"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL sear
 # Not LOCAL, because users' code may have set it for longer than the transaction.
 _FOR_US = b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; RESET search_path"
 
+
+class RemovedMeanwhile(Exception):
+    """A row that the transaction has read was removed by another one, because it was old. A repetition of the
+    transaction finds that it does not exist."""
+
+
 #: Transient errors, after which the transaction is run again.
 _ONCE_MORE = (
+    RemovedMeanwhile,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
     psycopg.errors.InvalidSqlStatementName,
@@ -90,6 +98,7 @@ class Tx(Struct, frozen=True):
     connection: CursorConnection
     now: datetime | None
     pools: set[str] = field(default_factory=set)
+    seen_jobs: set[JobName] = field(default_factory=set)
     refused: list[Refusal] = field(default_factory=list)
     at_end: set[Callable[["Tx"], None]] = field(default_factory=set)
     after_commit: set[Callable[["Tx"], None]] = field(default_factory=set)

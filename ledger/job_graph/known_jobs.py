@@ -35,7 +35,7 @@ def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
         return {}
     rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
     known = (KnownJob(id, app, key, State(state), added=_needs(added)) for id, app, key, state, added in rows)
-    return {job.name: job for job in known}
+    return _seen(tx, known)
 
 
 def find_with_ages(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
@@ -48,7 +48,14 @@ def find_with_ages(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob
         KnownJob(id, app, key, State(state), since, claim, _lacks(parents or ()), _needs(added))
         for id, app, key, state, added, since, claim, parents in rows
     )
-    return {job.name: job for job in known}
+    return _seen(tx, known)
+
+
+def _seen(tx: Tx, known: Iterable[KnownJob]) -> dict[JobName, KnownJob]:
+    """Return the jobs by name. The transaction remembers them, to notice if one is removed before it is locked."""
+    found = {job.name: job for job in known}
+    tx.seen_jobs.update(found)
+    return found
 
 
 def _needs(added: Iterable[tuple[str, str, When]]) -> tuple[Need, ...]:

@@ -59,7 +59,8 @@ _TO_BE_HAD = f"""
 job.round = given.round AND {UNEXPIRED} AND NOT {IS_PAUSED} AND EXISTS (
     SELECT 1 FROM worker WHERE worker.id = %(worker)s::uuid AND worker.left_at IS NULL AND worker.lease_until > {NOW})
 """
-_NEXT = f"greatest(job.claim, {ID_FLOOR}) + 1"
+# Removed jobs may be planned again (``ledger.retention.job_removal``).
+_NEXT = f"greatest(job.claim, {ID_FLOOR}, (SELECT claim FROM claim_floor)) + 1"
 _IS_OURS = f"""
 claim = {_NEXT}, worker = %(worker)s::uuid, unbounded = %(unbounded)s::bool,
 saga_open = job.saga_open OR %(saga)s::bool,

@@ -4,6 +4,10 @@ Races: two plans for the same keys (see ``job_graph.insertion``), and a plan aga
 ``job_graph.dependencies``). Other transactions cannot see the inserted rows yet. So only existing jobs are locked, and
 only the children of existing and of skipped jobs are recounted after their needs have been written.
 
+Race with the removal of old jobs (``retention.job_removal``): a job that this transaction has read may be removed
+before it is locked. Then the job is inserted again, or it is missing when it is locked. In both cases the transaction
+is repeated from its beginning, because the plan relies on a job that does not exist.
+
 A crash leaves nothing, because a plan is one transaction.
 """
 
@@ -15,7 +19,7 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.states import By, State
-from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.connection import RemovedMeanwhile, Tx
 from sluice.ledger.job_graph import (
     demand,
     dependencies,
@@ -107,6 +111,8 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     """Insert the new jobs, lock the existing ones, and wake or skip jobs that were only expected."""
     marks = pauses.lock_pauses(tx, {number for number, _, _ in plan.requests})
     made, begun = insertion.insert(tx, plan.jobs, begin=not marks.paused)
+    if not tx.seen_jobs.isdisjoint(made):
+        raise RemovedMeanwhile
     held = _hold(tx, plan, made, is_notifying=bool(marks.notifying))
     older = held.ids
     ids = made | older
@@ -219,22 +225,25 @@ class _Held(NamedTuple):
 
 def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], *, is_notifying: bool) -> _Held:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does."""
-    existing = known_jobs.find(tx, [job.name for job in plan.jobs if job.name not in made])
-    ids = {name: known.id for name, known in existing.items()}
-    if not ids:
+    older = [job.name for job in plan.jobs if job.name not in made]
+    ids = {name: known.id for name, known in known_jobs.find(tx, older).items()}
+    if not older:
         return _held({}, [])
     written = [*plan.held, *(name for rerun in plan.reruns for name in rerun.names)]
     again = [*ids.values()] if is_notifying else [ids[name] for name in written if name in ids]
     tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
     held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
+    if len(held.ids) < len(older):
+        raise RemovedMeanwhile
     # Nothing requested the jobs that they add, and now something may.
     dependencies.add_to_outbox(tx, held.expanding)
     return held
 
 
 def _held(ids: dict[JobName, int], held: Sequence[_HeldJob]) -> _Held:
+    locked = {job.id for job in held}
     return _Held(
-        ids,
+        {name: id for name, id in ids.items() if id in locked},
         split=[job.id for job in held if job.state == State.SPLIT],
         paused=[job.id for job in held if job.paused],
         expanding=[job.id for job in held if job.is_expanding],

@@ -23,7 +23,7 @@ from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.connection import RemovedMeanwhile, Tx, arrays
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.notify import ENDS
 from sluice.ledger.database.transitions import NOW, move
@@ -77,8 +77,10 @@ FROM held WHERE submission.number = held.number AND submission.state = '{Submiss
 RETURNING submission.id
 """
 _DIFFERING = f"""
-SELECT nth FROM submission JOIN {_GIVEN} USING (id)
-WHERE submission_content(submission.request) <> submission_content(new.request::jsonb) ORDER BY nth
+SELECT nth, submission.number IS NULL FROM {_GIVEN} LEFT JOIN submission USING (id)
+WHERE submission.number IS NULL
+   OR submission_content(submission.request) <> submission_content(new.request::jsonb)
+ORDER BY nth
 """
 _ACTIVATE = f"""
 UPDATE submission SET state = '{SubmissionState.ACTIVE}', planned_at = {NOW}, reason = NULL, blocking_job = NULL
@@ -262,8 +264,10 @@ def _conflicts(tx: Tx, rows: Sequence[_Row], repeated: Sequence[int]) -> list[in
     """Return the indexes among ``repeated`` of the rows with another content than the ledger has under their id."""
     if not repeated:
         return []
-    differing = tx.column(_DIFFERING, **_given([rows[place] for place in repeated]))
-    return [repeated[nth - 1] for nth in differing]
+    differing = tx.rows(_DIFFERING, **_given([rows[place] for place in repeated]))
+    if any(is_gone for _, is_gone in differing):
+        raise RemovedMeanwhile
+    return [repeated[nth - 1] for nth, _ in differing]
 
 
 def _refusals(rows: Iterable[_Row]) -> list[Refusal]:

@@ -46,7 +46,8 @@ REST_S = 3600.0
 #: Pause between two sweeps, at most this share of the retention time.
 REST_SHARE = 0.1
 
-_BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
+#: SQL for the time before which a job must have ended to be removed.
+BEFORE = f"{NOW} - make_interval(secs => least(%(keep_s)s, {LONGEST_S}))"
 # The state is compared first: the request of a submission with 10,000 keys takes longer to read than all of the rest.
 _IS_KEPT = f"""
 submission.state IN ('{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}')
@@ -57,7 +58,8 @@ OR submission.state IN ('{SubmissionState.FAILED}', '{SubmissionState.CANCELLED}
            '{SubmissionState.RECEIVED}', '{SubmissionState.ACTIVE}', '{SubmissionState.REFUSED}'))
 """
 # ``undoes IS NOT NULL`` lets Postgres read a partial index, even if it reads all undos at once instead of one per job.
-_SPARED = f"""
+#: SQL that is true for a job that is spared, however old.
+SPARED = f"""
 (job.handle IS NOT NULL
  OR EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
  OR EXISTS (
@@ -74,9 +76,9 @@ _SPARED = f"""
 # Read along the index, including spared jobs, so that the cost of a step is bounded by ``limit``. The time is a
 # subquery; otherwise the clock would be evaluated for each job, up to the youngest.
 _NEXT = f"""
-SELECT changed_at, id, NOT {_SPARED} FROM (
+SELECT changed_at, id, NOT {SPARED} FROM (
     SELECT * FROM job
-    WHERE {HAS_HISTORY} AND changed_at < (SELECT {_BEFORE})
+    WHERE {HAS_HISTORY} AND changed_at < (SELECT {BEFORE})
       AND (changed_at, id) > (%(ended_at)s::timestamptz, %(job)s::bigint)
     ORDER BY changed_at, id LIMIT %(limit)s) job
 ORDER BY changed_at, id
@@ -84,7 +86,7 @@ ORDER BY changed_at, id
 # A CASE, so that the primary key is used even if statistics are stale (see ``transitions.guard``).
 _PRUNABLE = f"""
 SELECT job.id FROM job
-WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {_BEFORE} AND NOT {_SPARED} END
+WHERE job.id = ANY(%(jobs)s) AND CASE WHEN {HAS_HISTORY} THEN changed_at < {BEFORE} AND NOT {SPARED} END
 ORDER BY job.id
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE SKIP LOCKED"
@@ -155,12 +157,12 @@ WHERE name = '{_SWEEP}'
 _REMOVE_WORKERS = f"""
 DELETE FROM worker WHERE id IN (
     SELECT id FROM worker
-    WHERE left_at IS NOT NULL AND lease_until < {_BEFORE}
+    WHERE left_at IS NOT NULL AND lease_until < {BEFORE}
       AND NOT EXISTS (SELECT 1 FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')
     ORDER BY lease_until LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 """
 _COUNT_WORKERS = f"""
-SELECT count(*) FROM worker WHERE left_at IS NOT NULL AND lease_until < {_BEFORE}
+SELECT count(*) FROM worker WHERE left_at IS NOT NULL AND lease_until < {BEFORE}
   AND NOT EXISTS (SELECT 1 FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')
 """
 
@@ -177,7 +179,8 @@ START = RemovalPosition(datetime.min.replace(tzinfo=UTC), 0)
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """Numbers of pruned jobs and removed rows. The ``blobs`` are in ``blob_deletion`` and not deleted yet."""
+    """Numbers of pruned jobs and removed rows. The ``blobs`` are in ``blob_deletion`` and not deleted yet.
+    ``removed_jobs`` and ``submissions`` are removed as a whole (``job_removal``)."""
 
     jobs: int = 0
     transitions: int = 0
@@ -190,6 +193,8 @@ class Removed(Struct, frozen=True, kw_only=True):
     acts: int = 0
     kwargs: int = 0
     notifications: int = 0
+    removed_jobs: int = 0
+    submissions: int = 0
 
     def __add__(self, other: "Removed") -> "Removed":
         names = self.__struct_fields__

@@ -143,6 +143,14 @@ retention_cursor = Table(
     ),
 )
 
+claim_floor = Table(
+    "claim_floor",
+    metadata,
+    Column("one", Boolean, primary_key=True, comment="always true, so the table has one row"),
+    Column("claim", BigInteger, nullable=False, comment="largest claim of all removed jobs"),
+    CheckConstraint('"one"', name="claim_floor_one"),
+)
+
 blob_deletion = Table(
     "blob_deletion",
     metadata,

@@ -15,12 +15,15 @@ be committed. A long transaction delays the counting, but nothing is lost.
 
 If two transactions count concurrently, one holds the row of ``aggregation_cursor`` and the other gives up. A crash
 leaves nothing, because all of it is one transaction. History is usually removed long after it was counted. Otherwise
-the transaction that removes it counts it (``count_of``). Rows of jobs are never removed.
+the transaction that removes it counts it (``count_of``). The removal of jobs subtracts them (``forget``).
 """
+
+from collections import Counter
+from collections.abc import Sequence
 
 from sluice.jobs.model.history import Lost
 from sluice.jobs.states import State, sql_list
-from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.history import transitions
 from sluice.ledger.database.transitions import NOW
 
@@ -139,6 +142,13 @@ _BOUNDS = sorted(-bound for bound in BUCKETS_S)
 _FORGET = f"DELETE FROM state_count_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
 
 
+_SUBTRACT = """
+UPDATE state_count SET jobs = state_count.jobs - gone.jobs
+FROM unnest(%(app)s::text[], %(state)s::text[], %(jobs)s::bigint[]) AS gone (app, state, jobs)
+WHERE state_count.app = gone.app AND state_count.state = gone.state
+"""
+
+
 def is_due(tx: Tx) -> bool:
     return bool(tx.rows(_IS_DUE))
 
@@ -177,6 +187,13 @@ def count_of(tx: Tx, jobs: list[int]) -> None:
     if not tx.rows(_IS_UNCOUNTED, jobs=jobs):
         return
     tx.write(_COUNT_OF, jobs=jobs, counted=tx.column(_HOLD_FOR_US)[0], bounds=_BOUNDS)
+
+
+def forget(tx: Tx, jobs: Sequence[tuple[str, str]]) -> None:
+    """Subtract removed jobs, given as their apps and states. All of their transitions are counted."""
+    tx.rows(_HOLD_FOR_US)
+    rows = [(*side, number) for side, number in sorted(Counter(jobs).items())]
+    tx.write(_SUBTRACT, **arrays(rows, "app", "state", "jobs"))
 
 
 def hold(tx: Tx) -> None:

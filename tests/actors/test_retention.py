@@ -102,6 +102,25 @@ def test_a_tick_with_several_batches_asks_a_silent_store_once(
     assert caplog.text.count("deleted later") == 1
 
 
+def test_a_tick_removes_jobs_and_submissions_that_are_old_enough(
+    world: World, store: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "LIMIT", 2)
+    old(world, 5)
+    Retention(world.ledger, store, KEEP_S, keep_jobs_s=2 * KEEP_S, clock=lambda: 0.0).tick()
+    assert len(pruned(world)) == 5
+    later(world)
+    Retention(world.ledger, store, KEEP_S, keep_jobs_s=2 * KEEP_S, clock=lambda: 0.0).tick()
+    assert world.states() == {}
+    assert world.ledger.transact(lambda tx: tx.column("SELECT id FROM submission")) == []
+
+
+def test_jobs_stay_while_their_history_is_kept(world: World, store: BlobStore) -> None:
+    old(world)
+    Retention(world.ledger, store, None, keep_jobs_s=KEEP_S).tick()
+    assert len(world.states()) == 1
+
+
 def test_history_that_becomes_old_later_is_removed_by_a_later_sweep(world: World, store: BlobStore) -> None:
     old(world)
     world.submit("a", "2")

@@ -88,6 +88,19 @@ def test_the_age_is_an_option_or_a_setting(old: Site, monkeypatch: pytest.Monkey
     assert counts(old, "--older-than", "99d", "--dry-run")["jobs"] == 2
 
 
+def test_jobs_are_removed_by_an_age_or_a_setting_of_their_own(
+    old: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert counts(old)["jobs"] == 2
+    assert counts(old, "--jobs-older-than", "200d") == {}
+    assert "--jobs-older-than" in old.says("db", "prune", "--jobs-older-than", "off", code=2)["error"]["what"]
+    assert counts(old, "--jobs-older-than", "99d", "--dry-run") == {"removed_jobs": 2}
+    monkeypatch.setenv("SLUICE_KEEP_JOBS", "99d")
+    assert counts(old) == {"removed_jobs": 2, "submissions": 2}
+    assert [job["key"] for job in old.says("ls", "--app", "a")] == ["3"]
+    assert old.says("db", "check") == {"breaches": []}
+
+
 def test_the_printed_result_has_the_removed_rows(old: Site, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["db", "prune", "--older-than", "30d"]) == 0
     said = capfd.readouterr().out

@@ -61,6 +61,7 @@ WORDS = {
     "SLUICE_MESSAGE_KEYS": "keys for [signed messages](security.md#signed-messages): `id:secret,…`, or `file:…`",
     "SLUICE_BLOBS_URL": "storage for large outputs, as an fsspec URL",
     "SLUICE_KEEP_HISTORY": "how long [history](retention.md) is kept; `off`: indefinitely",
+    "SLUICE_KEEP_JOBS": "how long [jobs and submissions](retention.md#remove-jobs) are kept; `off`: indefinitely",
     "SLUICE_CONSOLE_TOKEN": "token for full access to the console, at least 16 characters",
     "SLUICE_CONSOLE_VIEW_TOKEN": "token for read-only access to the console, at least 16 characters",
     "SLUICE_TRACE": "`on` or `off`: send traces to OpenTelemetry",
@@ -104,6 +105,7 @@ _UNSET = {
     "SLUICE_LINEAGE_URL": "none",
     "SLUICE_LINEAGE_TOKEN": "none",
     "SLUICE_LINEAGE_DATASET_NAMESPACE": "`SLUICE_LINEAGE_NAMESPACE`",
+    "SLUICE_KEEP_JOBS": "`off`",
     "SLUICE_FAILPOINT": "none",
 }
 

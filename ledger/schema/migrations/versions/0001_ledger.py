@@ -564,6 +564,15 @@ COMMENT ON COLUMN retention_cursor.ended_at IS 'end of the last examined job';
 COMMENT ON COLUMN retention_cursor.job IS 'id of the last examined job';
 COMMENT ON COLUMN retention_cursor.rests_until IS 'no batch is due before this time';
 
+CREATE TABLE claim_floor (
+    one BOOLEAN NOT NULL,
+    claim BIGINT NOT NULL,
+    PRIMARY KEY (one),
+    CONSTRAINT claim_floor_one CHECK ("one")
+);
+COMMENT ON COLUMN claim_floor.one IS 'always true, so the table has one row';
+COMMENT ON COLUMN claim_floor.claim IS 'largest claim of all removed jobs';
+
 CREATE TABLE blob_deletion (
     blob TEXT NOT NULL,
     next_attempt_at TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -1006,6 +1015,7 @@ DECLARE
     fault text := request_fault(request);
     its_id text;
     whole jsonb;
+    is_same boolean;
 BEGIN
     fault := CASE
         WHEN fault IS NOT NULL THEN fault
@@ -1021,27 +1031,30 @@ BEGIN
     END IF;
     its_id := coalesce(given ->> 'id', gen_random_uuid()::text);
     whole := given || jsonb_build_object('id', its_id);
-    INSERT INTO submission (id, app, state, request, push, received_at)
-    VALUES (its_id, coalesce(given ->> 'app', '?'), 'received', whole,
-            coalesce(given ->> 'push', 'all') = 'all', clock_timestamp())
-    ON CONFLICT (id) DO NOTHING;
-    IF NOT FOUND THEN
-        UPDATE submission AS refused SET
-            app = coalesce(given ->> 'app', '?'), state = 'received', request = whole,
-            push = coalesce(given ->> 'push', 'all') = 'all', message = NULL, reason = NULL, blocking_job = NULL,
-            next_plan_at = NULL, received_at = clock_timestamp(), planned_at = NULL, paused_at = NULL, ended_at = NULL
-        WHERE refused.id = its_id AND refused.state = 'refused';
+    -- Repeated if a submission with this id is removed after the conflict.
+    LOOP
+        INSERT INTO submission (id, app, state, request, push, received_at)
+        VALUES (its_id, coalesce(given ->> 'app', '?'), 'received', whole,
+                coalesce(given ->> 'push', 'all') = 'all', clock_timestamp())
+        ON CONFLICT (id) DO NOTHING;
         IF NOT FOUND THEN
-            IF EXISTS (
-                SELECT FROM submission AS other
-                WHERE other.id = its_id AND submission_content(other.request) <> submission_content(whole)
-            ) THEN
-                RAISE EXCEPTION 'Submission % exists already, with other content.', its_id
-                    USING ERRCODE = 'unique_violation', HINT = 'Use a new id, or none.';
-            END IF;
-            RETURN its_id;
+            UPDATE submission AS refused SET
+                app = coalesce(given ->> 'app', '?'), state = 'received', request = whole,
+                push = coalesce(given ->> 'push', 'all') = 'all', message = NULL, reason = NULL, blocking_job = NULL,
+                next_plan_at = NULL, received_at = clock_timestamp(), planned_at = NULL, paused_at = NULL,
+                ended_at = NULL
+            WHERE refused.id = its_id AND refused.state = 'refused';
         END IF;
-    END IF;
+        EXIT WHEN FOUND;
+        SELECT submission_content(other.request) = submission_content(whole) INTO is_same
+        FROM submission AS other WHERE other.id = its_id;
+        IF is_same THEN
+            RETURN its_id;
+        ELSIF FOUND THEN
+            RAISE EXCEPTION 'Submission % exists already, with other content.', its_id
+                USING ERRCODE = 'unique_violation', HINT = 'Use a new id, or none.';
+        END IF;
+    END LOOP;
     IF current_setting('sluice.notify', true) IS DISTINCT FROM 'off' THEN
         PERFORM pg_notify('sluice_submissions', current_schema() || ' ' || its_id);
     END IF;
@@ -1328,9 +1341,9 @@ job.round = given.round AND (job.saga_open OR coalesce(job.end_before > coalesce
 ) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET state = 'running', changed_at = coalesce($2::timestamptz, clock_timestamp()), waiting_for_slot = false, unblocked = true,
-claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration)) + 1, worker = $8::uuid, unbounded = $9::bool,
+claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1, worker = $8::uuid, unbounded = $9::bool,
 saga_open = job.saga_open OR $10::bool,
-saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $10::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration)) + 1 END,
+saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $10::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1 END,
 attempt_timeout_at =
     CASE WHEN NOT (job.saga_open OR $10::bool) THEN coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
         FROM held AS given

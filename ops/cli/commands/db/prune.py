@@ -1,5 +1,6 @@
 """Command ``sluice db prune``: remove the history of jobs that ended long ago. Their outcomes stay, and so does all
-data that plans need. With SLUICE_KEEP_HISTORY the groomer does the same in small steps.
+data that plans need. With ``--jobs-older-than`` or SLUICE_KEEP_JOBS, jobs that are older than that are removed, too.
+With SLUICE_KEEP_HISTORY and SLUICE_KEEP_JOBS the groomer does the same in small steps.
 """
 
 import argparse
@@ -22,6 +23,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="AGE",
         help="remove history older than this, like 30d; default: SLUICE_KEEP_HISTORY",
     )
+    parser.add_argument(
+        "--jobs-older-than",
+        metavar="AGE",
+        help="also remove jobs and submissions older than this, like 365d; default: SLUICE_KEEP_JOBS",
+    )
     parser.add_argument("--dry-run", action="store_true", help="count the rows to remove, and change nothing")
     parser.add_argument(
         "--orphans",
@@ -32,9 +38,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     keep = _keep_s(context, options.older_than)
+    keep_jobs = context.settings.keep_jobs_s
+    if options.jobs_older_than is not None:
+        keep_jobs = _age_s("--jobs-older-than", options.jobs_older_than)
     ledger, store = Installation(context).ledger, blobs(context.settings)
     try:
-        swept = (preview if options.dry_run else prune)(ledger, store, keep_s=keep, orphans=options.orphans)
+        swept = (preview if options.dry_run else prune)(
+            ledger, store, keep_s=keep, keep_jobs_s=keep_jobs, orphans=options.orphans
+        )
     except BlobsUnavailable as error:
         error.advice = "Everything else is removed; the next `sluice db prune` continues with the blobs."
         raise
@@ -53,12 +64,16 @@ def _keep_s(context: CommandContext, text: str | None) -> float:
                 advice="Set the age, for example `sluice db prune --older-than 30d`.",
             )
         return context.settings.keep_history_s
+    return _age_s("--older-than", text)
+
+
+def _age_s(option: str, text: str) -> float:
     try:
         keep = keep_s(text)
     except ValueError as error:
-        raise BadRequest(f"--older-than: {error}.", advice="For example --older-than 30d") from None
+        raise BadRequest(f"{option}: {error}.", advice=f"For example {option} 30d") from None
     if keep is None:
-        raise BadRequest("--older-than off would remove nothing.", advice="For example --older-than 30d")
+        raise BadRequest(f"{option} off would remove nothing.", advice=f"For example {option} 30d")
     return keep
 
 

@@ -1,0 +1,99 @@
+"""Races of the removal of jobs with operations on them, stopped at every statement."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from sluice.broker.messages import Message
+from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.states import LIVE, State
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.retention import job_removal
+from tests.ledger.ages import KEEP_S, later, prune
+from tests.ledger.races import Act, Acts, at_each_statement, finish_all_jobs, meet, race
+from tests.world import World
+
+#: Upper limit of the number of statements of the handlers in these races.
+STATEMENTS_MAX = 120
+
+
+def _removing(ledger: Ledger) -> Any:
+    return ledger.transact(lambda tx: job_removal.remove_jobs(tx, keep_s=KEEP_S, limit=100)).rows
+
+
+def _removing_submissions(ledger: Ledger) -> Any:
+    return ledger.transact(lambda tx: job_removal.remove_submissions(tx, keep_s=KEEP_S, limit=100)).rows
+
+
+_OTHERS: Mapping[str, Callable[[Acts], Act]] = {
+    "plan a child": lambda m: m.plan("c"),
+    "ask for it": lambda m: m.plan("b"),
+    "rerun it": lambda m: m.plan("b", rerun="job"),
+    "rerun downstream": lambda m: m.plan("a", rerun="downstream"),
+    "the same submission": lambda m: m.plan("b", id="first", push="wanted"),
+    "cancel it": lambda m: m.cancel("first"),
+}
+
+
+def _old(world: World) -> None:
+    """Make two jobs that succeeded long ago, ``a`` and ``b``, of which the history is removed."""
+    world.apps("a -> b -> c")
+    world.submit("b", id="first", push="wanted")
+    for app in "ab":
+        world.finish(app)
+    later(world)
+    prune(world)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["the removal stops", "the other stops"])
+@pytest.mark.parametrize("other", _OTHERS)
+def test_a_verb_finds_an_old_job_complete_or_not_at_all(embedded_url: str, other: str, swapped: bool) -> None:
+    def arrange(m: Acts) -> tuple[Act, Act]:
+        _old(m.world)
+        return _removing, _OTHERS[other](m)
+
+    def check(m: Acts, _: object, messages: list[Message] | None) -> None:
+        m.world.queue.extend(messages or [])
+        m.world.deliver()
+        finish_all_jobs(m.world)
+        states = m.world.states()
+        assert not {*states.values()} & LIVE, states
+        if other == "plan a child":
+            assert states["c"] is State.SUCCEEDED
+        if "rerun" in other or other == "ask for it":
+            assert states["b" if other != "rerun downstream" else "a"] is State.SUCCEEDED
+
+    meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
+
+
+def test_of_two_concurrent_removals_one_removes_the_jobs(embedded_url: str) -> None:
+    def arrange(m: Acts) -> tuple[Act, Act]:
+        _old(m.world)
+        return _removing, _removing
+
+    def check(_: Acts, one: int, two: int) -> None:
+        assert sorted([one, two]) == [0, 2]
+
+    meet(lambda: Acts(embedded_url), arrange, check, swapped=False, most=STATEMENTS_MAX)
+
+
+def test_a_submission_is_accepted_as_new_if_the_earlier_one_is_removed_meanwhile(embedded_url: str) -> None:
+    def meet_at(stop_before: int) -> bool:
+        m = Acts(embedded_url)
+        _old(m.world)
+        _removing(m.world.ledger)
+        again = m.plan("b", id="first", push="wanted")
+        stopped, messages, gone = race(
+            m.world.url, lambda: m.world.now, again, _removing_submissions, stop_before
+        )
+        assert gone == 1
+        # After its third statement the earlier submission was recognised, and then removed.
+        if stopped and stop_before < 3:
+            m.world.queue.extend(messages or [])
+            m.world.deliver()
+            finish_all_jobs(m.world)
+            assert m.world.submission("first") is SubmissionState.SUCCEEDED
+        return stopped
+
+    at_each_statement(meet_at, most=STATEMENTS_MAX)
