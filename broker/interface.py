@@ -87,13 +87,13 @@ class Carrier(dramatiq.Broker):
         self._reception = reception
 
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 1000) -> Consumer:  # noqa: ARG002 - they are dramatiq's
-        """Return a consumer. dramatiq's prefetch and timeout are ignored: slots limit the messages, and mailboxes wake
-        their consumers."""
+        """Return a consumer of all queues. dramatiq's prefetch and timeout are ignored: slots limit the messages, and
+        the mailbox wakes its consumer."""
         if self._reception is None:
             raise RuntimeError(
                 "Start the worker through broker.service.serve; otherwise it receives no messages."
             )
-        return self._reception.consumer(queue_name)
+        return self._reception.consumer()
 
     def declare_queue(self, queue_name: str, *, ensure: bool = False) -> None:  # noqa: ARG002 - it is dramatiq's
         """Make dramatiq's worker consume the queue. There is no delay queue beside it, because nothing is ever

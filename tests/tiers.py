@@ -82,6 +82,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_priority_races.py": "night",
     "ledger/test_poll_races.py": "check",
     "live": "night",
+    "live/test_connections.py": "check",
     "live/test_first_process.py": "check",
     "live/test_killed_planners.py": "check",
     "live/test_killed_workers.py": "check",

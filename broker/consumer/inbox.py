@@ -1,6 +1,8 @@
 """Messages between the thread that takes them and the worker threads that handle them.
 
-``Reception`` is between an intake and dramatiq's worker: it reads messages and puts them into their queue's mailbox.
+``Reception`` is between an intake and dramatiq's worker: it reads messages and puts them into one mailbox for all
+queues. dramatiq would have a thread for each queue. The intake has already chosen the order of the queues, and the
+mailbox keeps it.
 
 Dramatiq's worker threads wait at a ``WorkQueue``. By default they wait with a timeout, and check again and again
 whether they have to end. That would be half of the work of an idle process. Here they wait until there is a message, or
@@ -29,6 +31,10 @@ LEAVE_S = 0.05
 IDLE_S = 5.0
 
 
+#: The queue for which dramatiq starts its only consumer thread. No broker has it.
+ALL_QUEUES = "all"
+
+
 class Read(NamedTuple):
     envelope: Envelope[Any]
     message: Message
@@ -37,7 +43,7 @@ class Read(NamedTuple):
 class Reception:
     """Queues of one process, its actors and slots for them, and the parking of failed news.
 
-    Mailboxes stay short, because a message in a mailbox already has its slot.
+    The mailbox stays short, because a message in it already has its slot.
     """
 
     def __init__(
@@ -48,14 +54,13 @@ class Reception:
         self.parking = Parking()
         self._actors = frozenset(actors)
         self._encoder = encoder
-        self._mailboxes: dict[str, SimpleQueue[Delivery | None]] = {queue: SimpleQueue() for queue in queues}
+        self._mailbox: SimpleQueue[Delivery | None] = SimpleQueue()
         self.closed = Event()
         #: Held while queues are added and while the reception closes, so that both do not happen at the same time.
         self.door = Lock()
 
     def open(self, queue: str) -> None:
-        """Add a mailbox for one more queue."""
-        self._mailboxes[queue] = SimpleQueue()
+        """Add one more queue."""
         self.queues = (*self.queues, queue)
 
     def read(
@@ -83,16 +88,22 @@ class Reception:
         return read
 
     def hand_over(self, delivery: Delivery) -> None:
-        self._mailboxes[delivery.queue_name].put(delivery)
+        self._mailbox.put(delivery)
 
     def close(self) -> None:
-        """Let nothing start from now on: consumers wake up and give back the messages that they find."""
+        """Let nothing start from now on: the consumer wakes up and gives back the messages that it finds."""
         self.closed.set()
-        for mailbox in self._mailboxes.values():
-            mailbox.put(None)
+        self._mailbox.put(None)
 
-    def consumer(self, queue: str) -> "MailboxConsumer":
-        return MailboxConsumer(self._mailboxes[queue], self.closed)
+    def consumer(self) -> "MailboxConsumer":
+        return MailboxConsumer(self._mailbox, self.closed)
+
+
+class SharedConsumer(dict[str, Any]):
+    """Consumer threads of dramatiq's worker by queue: the one of ``ALL_QUEUES`` for every queue."""
+
+    def __missing__(self, queue: str) -> Any:
+        return self[ALL_QUEUES]
 
 
 class MailboxConsumer(Consumer):

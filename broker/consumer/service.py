@@ -11,7 +11,7 @@ import dramatiq
 from dramatiq import Actor, Middleware, Worker
 from dramatiq.common import iter_queue
 
-from sluice.broker.consumer.inbox import Reception, WorkQueue
+from sluice.broker.consumer.inbox import ALL_QUEUES, Reception, SharedConsumer, WorkQueue
 from sluice.broker.consumer.intake import Intake
 from sluice.broker.consumer.slots import SlotReservation, Slots
 from sluice.broker.delivery import Delivery
@@ -96,9 +96,7 @@ class Service:
         for name in self._handlers:
             # Any queue is accepted here: dramatiq's worker finds actors by name, and messages are not sent through
             # actors.
-            Actor(self.run, broker=broker, actor_name=name, queue_name=queues[0], priority=0, options={})
-        for queue in queues:
-            broker.declare_queue(queue)
+            Actor(self.run, broker=broker, actor_name=name, queue_name=ALL_QUEUES, priority=0, options={})
 
     def start(self) -> None:
         """Run in threads of this process, and return."""
@@ -119,7 +117,6 @@ class Service:
             if not self._reception.closed.is_set():
                 self._reception.open(queue)
                 self._intake.also_take(queue)
-                self._broker.declare_queue(queue)
 
     def serves(self, queue: str) -> bool:
         """Return whether messages of this queue are taken here."""
@@ -192,9 +189,10 @@ class _Attendance(Middleware):
 
     def before_worker_boot(self, _: dramatiq.Broker, worker: Worker) -> None:
         """Set one thread per slot, whatever number the command line had: no message with a slot may wait for a
-        thread."""
+        thread. All queues have one consumer thread."""
         worker.worker_threads = self._reception.slots.total
         worker.work_queue = self._work
+        worker.consumers = SharedConsumer()
 
     def after_worker_boot(self, _: dramatiq.Broker, __: Worker) -> None:
         self._intake.start()
@@ -205,7 +203,7 @@ class _Attendance(Middleware):
         """Give back unstarted messages now, and not when the longest handler has ended."""
         self._reception.slots.close()
         with self._reception.door:
-            # dramatiq is about to iterate over its consumers, and none may be added from now on.
+            # No queue may be added from now on.
             self._reception.close()
         self._intake.stop_taking()
         self._reception.parking.close()

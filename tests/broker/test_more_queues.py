@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from dramatiq.worker import ConsumerThread
 
 from sluice.broker.consumer.service import serve
 from sluice.broker.consumer.slots import Slots
@@ -108,16 +109,16 @@ def test_a_stopped_service_adds_no_queue(post: Post) -> None:
 
 
 def test_a_service_does_not_stop_while_it_adds_a_queue(memory: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dramatiq iterates over its consumers when it ends, and would fail if one were added meanwhile."""
+    """The intake of a service that ends takes no queue any more."""
     broker, stopping, entered, go_on = _fresh(memory), Stopping(), threading.Event(), threading.Event()
     service = serve(broker, {"execute": Ran()}, ["a"], slots=Slots(control=0, apps=2), attendant=stopping)
     service.start()
 
-    def declare_slowly(queue: str) -> None:
+    def take_slowly(queue: str) -> None:
         entered.set()
         assert go_on.wait(10)
 
-    monkeypatch.setattr(broker, "declare_queue", declare_slowly)
+    monkeypatch.setattr(service._intake, "also_take", take_slowly)
     taking = threading.Thread(target=service.also_serve, args=["b"])
     ending = threading.Thread(target=service.stop, kwargs={"grace_s": 5})
     taking.start()
@@ -142,6 +143,23 @@ def test_an_added_queue_is_served_again_after_a_reconnect(server: Post) -> None:
         proxy.cut()
     server.broker.publish(parcel(server.app, 100))
     until(lambda: 100 in ran.jobs)
+
+
+def test_all_queues_have_one_consumer_thread(memory: Post) -> None:
+    ran, before = Ran(), set(threading.enumerate())
+    queues = [f"{memory.app}{number}" for number in range(50)]
+    broker = _fresh(memory)
+    service = serve(broker, {"execute": ran}, queues[:40], slots=Slots(control=0, apps=2))
+    service.start()
+    for queue in queues[40:]:
+        service.also_serve(queue)
+    for number, queue in enumerate(queues):
+        broker.publish(parcel(queue, number))
+    until(lambda: len(ran.jobs) == len(queues))
+    assert sorted(ran.jobs) == [*range(len(queues))]
+    consumers = [each for each in set(threading.enumerate()) - before if isinstance(each, ConsumerThread)]
+    assert len(consumers) == 1
+    service.stop(grace_s=5)
 
 
 def test_a_queue_that_cannot_be_served_is_refused(post: Post) -> None:
