@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -49,9 +50,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a process.
 
     ``ledger_url`` None means the embedded Postgres under ``home``; ``ledger_pooler_url`` is the address of a pooler in
-    transaction mode before the same database. ``code_version`` None means unknown. Default of
-    ``blobs_url`` and ``programs``: a folder under ``home``. ``keep_history_s`` or ``keep_jobs_s`` None means
-    indefinitely. ``failpoint`` is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
+    transaction mode before the same database. ``code_version`` None means unknown. Default of ``blobs_url`` and
+    ``programs``: a folder under ``home``. ``keep_history_s`` or ``keep_jobs_s`` None means indefinitely. ``failpoint``
+    is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
     started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
     ``log_failures``: whether a worker logs each failed round. A command that prints failures itself turns it off.
     """
@@ -116,9 +117,7 @@ def settings_of(
     return Settings(
         apps=(apps := apps or take("APPS", _sources, (), "apps.json,acme.pipelines")),
         hooks=take("HOOKS", str, None, "acme.hooks:metrics"),
-        ledger_url=take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
-        ledger_schema=take("LEDGER_SCHEMA", schema_name, defaults.ledger_schema, "sluice_staging"),
-        ledger_pooler_url=take("LEDGER_POOLER_URL", _pooler_url, None, "postgresql://pooler:6432/sluice"),
+        **_ledger(found, defaults),
         broker_url=take("BROKER_URL", _broker_url, defaults.broker_url, "amqp://user:password@host"),
         home=take("HOME", Path, defaults.home, ".sluice"),
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
@@ -149,6 +148,16 @@ def settings_of(
         fence=_fence(found, folder, apps),
         failpoint=take("FAILPOINT", read_crash, None, "claim.committed@3"),
     )
+
+
+def _ledger(found: FoundSettings, defaults: Settings) -> dict[str, Any]:
+    """Return the settings of the ledger's database."""
+    take = found.take
+    return {
+        "ledger_url": take("LEDGER_URL", _ledger_url, None, "postgresql://user:password@host/sluice"),
+        "ledger_schema": take("LEDGER_SCHEMA", schema_name, defaults.ledger_schema, "sluice_staging"),
+        "ledger_pooler_url": take("LEDGER_POOLER_URL", _pooler_url, None, "postgresql://pooler:6432/sluice"),
+    }
 
 
 def process_settings(**given: object) -> Settings:

@@ -168,7 +168,7 @@ class Ledger:
     Only simulations and tests pass a ``clock``. A process that works for long is ``steady``: its statements are
     prepared once, and its waits cannot be interrupted (``PreparedConnection``).
 
-    ``connections`` is the number of connections for its transactions. Above the usual one of two limits, a transaction
+    ``connections`` is the number of connections for its transactions. Above the usual number, a transaction
     first waits for another one (``ConnectionTurns``).
 
     ``pooler_url`` is the address of a pooler in transaction mode before the same database. The ledger's own

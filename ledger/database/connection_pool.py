@@ -6,7 +6,7 @@ wait longer than ``WAIT_S`` means that transactions are long, for example plans 
 gets a connection beyond the usual number, up to the highest. So a heartbeat is never late because of other
 transactions.
 
-No deadlock: a thread that has a connection and takes another one of the same pool waits for ``WAIT_S``, not until
+No deadlock: a thread that has a connection and takes a second one from the pool waits for ``WAIT_S``, not until
 another thread gives its connection back. It waits for that only at the highest number, for the caller's patience at
 most. The work of a transaction takes no second connection. Users' code may, while it has the connection of its own
 transaction. So these have ``ConnectionTurns`` of their own, in which each thread has one turn.

@@ -82,7 +82,7 @@ def _rows(source: State | None, first: VerbBy) -> Iterator[HistoryKind]:
 
 
 def transitions(rows: str = "history") -> str:
-    """Return the query for the transitions of these rows of ``history``. Its columns are those of the view."""
+    """Return the query for the transitions of these rows of ``history``, with the columns of the view."""
     return f"""SELECT history.id + kind.nth AS id, history.job, history.at,
        kind.source, kind.target, kind.verb, kind.by, history.round,
        CASE WHEN kind.nth = 0 THEN coalesce(history.claim_before, history.claim) ELSE history.claim END AS claim,

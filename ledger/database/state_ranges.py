@@ -3,8 +3,8 @@
 A job is ready, running and executed for a short time, so it has no entry for these states in the index
 ``job_app_state``. Each entry costs about 3 µs. Other indexes have the jobs in these states alone: ``job_urgency`` has
 the ready jobs of each app, ``job_running`` and ``job_dispatched`` have the running and executed jobs of all apps. A
-query must spell out the states that it searches for. If they are parameters, Postgres cannot prove that one of these
-indexes has all of the jobs.
+query must spell out the states that it searches for. If they are parameters, Postgres cannot prove that an index
+has all of the jobs.
 
 Queries in the order of ``id + 0`` sort the jobs in these states. This order exists in no index except
 ``job_app_state``. In the order of ``id``, Postgres might search for a few jobs among all, along the primary key.
@@ -29,7 +29,7 @@ def in_states(states: Collection[State]) -> str:
 
 
 def of_app(app: str, states: Collection[State]) -> list[str]:
-    """Return conditions that select the jobs of an app in the states. Each job fulfils exactly one of them, and each
+    """Return conditions that select the jobs of an app in the states. Each job fulfils exactly one, and each
     condition is for one index. ``app`` is SQL: an app, or ANY of several.
 
     The collation of ``job_urgency`` keeps Postgres from reading all jobs of the app by their names.

@@ -6,8 +6,8 @@ to 0.85 of the time, batches of 100 rows the same time as before.
 
 The error names the broken rule as its constraint, as if the rule was a CHECK of its own.
 
-The function sets no ``search_path``, unlike all others of the ledger, because that takes 1 to 2 µs for each row: a
-tenth of a claim in a batch. It names only operators of Postgres, and runs with the rights of its caller.
+Unlike all other functions of the ledger, this function sets no ``search_path``, because that takes 1 to 2 µs for each
+row: a tenth of a claim in a batch. It names only operators of Postgres, and runs with the rights of its caller.
 """
 
 from collections.abc import Mapping
