@@ -51,7 +51,7 @@ class Pooler(NamedTuple):
 
 @contextmanager
 def pgbouncer(url: str, *, tracks_statements: bool = True) -> Iterator[Pooler]:
-    """Start a PgBouncer before this database. An old version tracks no statements, whatever it is asked."""
+    """Start a PgBouncer before this database. An old version never tracks statements."""
     program = _program()
     tracks = tracks_statements and _version(program) >= TRACKS_FROM
     # Later versions track statements by default.
