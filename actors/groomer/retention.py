@@ -207,12 +207,8 @@ def _all(ledger: Ledger, step: Callable[..., RemovalStep], keep_s: float) -> Rem
 def _all_rows(ledger: Ledger, step: Callable[..., RemovedRows], keep_s: float) -> int:
     """Repeat a step until no row is left, each in a transaction of its own. Return the number of rows."""
     count, place = 0, 0
-
-    def work(tx: Tx, after: int) -> RemovedRows:
-        return step(tx, keep_s=keep_s, after=after, limit=LIMIT)
-
     while True:
-        rows, next_place = ledger.transact(lambda tx, after=place: work(tx, after))  # type: ignore[misc] # it is bound now
+        rows, next_place = ledger.transact(partial(step, keep_s=keep_s, after=place, limit=LIMIT))
         count += rows
         if next_place is None:
             return count
