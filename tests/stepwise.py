@@ -12,16 +12,30 @@ def stepwise(tx: Tx, procedure: Procedure, params: dict[str, Any]) -> list[list[
     """Run the steps of a procedure one by one, with the result of ``Tx.call``."""
     found: list[list[dict[str, Any]]] = []
     for step in procedure.steps:
-        ids = {name: [row["id"] for row in found[place]] for name, place in step.ids.items()}
-        found.append(tx.structs(dict, step.sql, **params | ids))
-        rows = len(found[-1])
-        goes_on = {
-            ContinueIf.ALWAYS: True,
-            ContinueIf.SOME_ROWS: rows > 0,
-            ContinueIf.NO_ROWS: rows == 0,
-            ContinueIf.ALL_ROWS: rows == len(params["jobs"]),
+        earlier = {
+            name: [row[each.column] for row in found[each.step]] for name, each in step.earlier.items()
         }
-        if not goes_on[step.then]:
+        found.append(tx.structs(dict, step.sql, **params | earlier))
+        if not _goes_on(step.then, found[-1], params):
             break
     lines = [[msgspec.json.encode(row).decode() for row in rows] for rows in found]
     return lines + [[] for _ in procedure.steps[len(lines) :]]
+
+
+def _goes_on(condition: ContinueIf, rows: list[dict[str, Any]], params: dict[str, Any]) -> bool:
+    match condition:
+        case ContinueIf.ALWAYS:
+            return True
+        case ContinueIf.SOME_ROWS:
+            return bool(rows)
+        case ContinueIf.NO_ROWS:
+            return not rows
+        case ContinueIf.ALL_ROWS:
+            return len(rows) == len(params["jobs"])
+        case ContinueIf.OPENED_ONE:
+            return len(rows) == 1 and _opens(rows[0], params["app"])
+
+
+def _opens(gate: dict[str, Any], app: object) -> bool:
+    """Return whether a counted gate has opened, so that its job of this app may begin."""
+    return gate["app"] == app and gate["is_open"] and gate["may_begin"] and not gate["has_lost"]

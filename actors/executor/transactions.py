@@ -31,7 +31,7 @@ from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.job_graph.readiness import ReadyJob, open_gates
 from sluice.ledger.lifecycle import claims, outcomes, plain_successes, rounds, submissions
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimResult, ClaimTerms
-from sluice.ledger.lifecycle.plain_successes import PlainSuccesses
+from sluice.ledger.lifecycle.plain_successes import NO_NEXT_APP, NextApp, PlainSuccesses
 from sluice.ledger.limits import breakers
 from sluice.ledger.stats import event_counters, runtimes
 from sluice.ledger.stats.event_counters import CounterName
@@ -139,7 +139,8 @@ def settle(
 
     def work(tx: Tx) -> SettleResult:
         pushing_apps = [app for app in (apps or catalogue) if may_push(catalogue, app)]
-        finished = plain_successes.finish(tx, by_claim, pushing_apps=pushing_apps)
+        next_app = _next_app(catalogue, apps or (), capacity)
+        finished = plain_successes.finish(tx, by_claim, pushing_apps=pushing_apps, next_app=next_app)
         rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished.apps}
         recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
         runtimes.note(tx, [*(paces_s or {}).items()])
@@ -165,17 +166,49 @@ def _propagate(
     making = [job for job, app in finished.apps.items() if makes_days(catalogue, app)]
     pushing = sorted({*concerned.pushing, *making})
     dependencies.add_to_outbox(tx, pushing)
+    if finished.taken:
+        ready, taken = list[ReadyJob](), finished.taken
+    else:
+        ready, taken = _propagate_to_children(tx, catalogue, finished, capacity)
+    if taken.jobs:
+        reached(Failpoint.HAND_OFF_TAKEN)
+    submissions.settle(tx, concerned.watching)
+    return pushing, ready, taken
+
+
+def _propagate_to_children(
+    tx: Tx, catalogue: Catalogue, finished: PlainSuccesses, capacity: Capacity | None
+) -> tuple[list[ReadyJob], ClaimResult]:
+    """Propagate finished jobs to their children. Return the jobs that are ready, and the jobs that this worker has
+    claimed instead."""
     keep = capacity is not None
     if finished.affected is None:
-        propagated = dependencies.propagate(tx, ended, leave_startable=keep)
+        propagated = dependencies.propagate(tx, [*finished.apps], leave_startable=keep)
     else:
         propagated = dependencies.propagate_counted(tx, finished.children, leave_startable=keep)
     taken = _claim_some(tx, catalogue, propagated.startable, capacity)
     claimed = {job.id for job in taken.jobs}
     rest = [job.job for job in propagated.startable if job.job not in claimed]
-    ready = [*open_gates(tx, By.PLANNER, rest), *follow_turns(tx, catalogue, propagated)]
-    submissions.settle(tx, concerned.watching)
-    return pushing, ready, taken
+    return [*open_gates(tx, By.PLANNER, rest), *follow_turns(tx, catalogue, propagated)], taken
+
+
+def _next_app(catalogue: Catalogue, apps: Collection[str], capacity: Capacity | None) -> NextApp:
+    """Return the app that follows these apps if there is only one, and the terms by which the worker takes on a job of
+    it. An app with a breaker must be registered before."""
+    if capacity is None or any(makes_days(catalogue, app) for app in apps):
+        return NO_NEXT_APP
+    names = {name for app in apps if app in catalogue for name in catalogue.children_of(app)}
+    if len(names) != 1:
+        return NO_NEXT_APP
+    name = names.pop()
+    if (
+        name not in catalogue
+        or catalogue[name].breaker
+        or not capacity.serves(name)
+        or not capacity.reserve()
+    ):
+        return NO_NEXT_APP
+    return NextApp(name, _terms(catalogue, name, capacity.worker))
 
 
 def _claim_some(
@@ -188,9 +221,7 @@ def _claim_some(
     app = named[0].app
     _know(tx, catalogue, app)
     terms, at_once = _terms(catalogue, app, capacity.worker), capacity.at_once(app)
-    taken = claims.claim_opened(tx, app, named, terms, at_once=at_once)
-    reached(Failpoint.HAND_OFF_TAKEN)
-    return taken
+    return claims.claim_opened(tx, app, named, terms, at_once=at_once)
 
 
 def claim_planned(

@@ -27,23 +27,34 @@ def read(lines: Sequence[str], kind: type[T]) -> list[T]:
 
 
 class ContinueIf(StrEnum):
-    """When a procedure goes on after a step; otherwise it ends."""
+    """When a procedure goes on after a step; otherwise it ends. ``found`` is the last row of the step."""
 
     ALWAYS = "true"
     SOME_ROWS = "rows_of_step > 0"
     NO_ROWS = "rows_of_step = 0"
     #: A row for each of the ``jobs``.
     ALL_ROWS = "rows_of_step = cardinality(@jobs)"
+    #: A single row, of a job of the ``app`` that may begin because its gate has opened.
+    OPENED_ONE = (
+        "rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = @app"
+    )
+
+
+class ColumnOf(NamedTuple):
+    """Column of the rows of an earlier step, which is at this place. The numbers in it are an array."""
+
+    step: int
+    column: str = "id"
 
 
 class ProcedureStep(NamedTuple):
     """Statement of a procedure, of which each column has a name. Each of its parameters has a cast.
 
-    ``ids`` are parameters that are the ids of the rows of an earlier step, each with the place of that step.
+    ``earlier`` are parameters that are columns of earlier steps.
     """
 
     sql: str
-    ids: Mapping[str, int] = MappingProxyType({})
+    earlier: Mapping[str, ColumnOf] = MappingProxyType({})
     then: ContinueIf = ContinueIf.ALWAYS
 
 
@@ -57,7 +68,7 @@ class Procedure:
         for step in steps:
             for place in _PLACE.finditer(step.sql):
                 parameter, type_, _ = place.groups()
-                if parameter and parameter not in step.ids:
+                if parameter and parameter not in step.earlier:
                     self._types[parameter] = type_ or self._types[parameter]
         given = ", ".join(f"%({parameter})s::{type_}" for parameter, type_ in self._types.items())
         #: The statement that calls the function.
@@ -66,7 +77,7 @@ class Procedure:
     def definition(self) -> str:
         """Return the statement that makes the function, with ``@schema@`` in place of the ledger's schema."""
         given = ",\n    ".join(f"{parameter} {type_}" for parameter, type_ in self._types.items())
-        collected = {place for step in self.steps for place in step.ids.values()}
+        collected = sorted({each for step in self.steps for each in step.earlier.values()})
         lines = [
             f"CREATE FUNCTION {self.name}(\n    {given}",
             ") RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql",
@@ -75,13 +86,15 @@ class Procedure:
             "DECLARE",
             "    found record;",
             "    rows_of_step int;",
-            *(f"    ids_of_{place} bigint[] := '{{}}';" for place in sorted(collected)),
+            *(f"    {_variable(each)} bigint[] := '{{}}';" for each in collected),
             "BEGIN",
         ]
         for place, step in enumerate(self.steps):
-            collects = (
-                [f"        ids_of_{place} := ids_of_{place} || found.id;"] if place in collected else []
-            )
+            collects = [
+                f"        {_variable(each)} := {_variable(each)} || found.{each.column};"
+                for each in collected
+                if each.step == place
+            ]
             lines += [
                 "    rows_of_step := 0;",
                 "    FOR found IN",
@@ -104,7 +117,7 @@ class Procedure:
             name, type_, percent = match.groups()
             if percent:
                 return percent
-            value = f"ids_of_{step.ids[name]}" if name in step.ids else self._place_of(name)
+            value = _variable(step.earlier[name]) if name in step.earlier else self._place_of(name)
             return f"{value}::{type_}" if type_ else value
 
         return _PLACE.sub(written, step.sql)
@@ -112,8 +125,12 @@ class Procedure:
     def _after(self, step: ProcedureStep) -> list[str]:
         if step.then is ContinueIf.ALWAYS:
             return []
-        condition = step.then.replace("@jobs", self._place_of("jobs"))
-        return [f"    IF NOT ({condition}) THEN RETURN; END IF;"]
+        condition = re.sub(r"@(\w+)", lambda match: self._place_of(match[1]), step.then)
+        return [f"    IF ({condition}) IS NOT TRUE THEN RETURN; END IF;"]
 
     def _place_of(self, parameter: str) -> str:
         return f"${[*self._types].index(parameter) + 1}"
+
+
+def _variable(each: ColumnOf) -> str:
+    return f"{each.column}s_of_{each.step}"

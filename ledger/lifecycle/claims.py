@@ -42,7 +42,7 @@ from sluice.jobs.policy.priority import in_turn
 from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.history import VerbBy
-from sluice.ledger.database.procedures import ContinueIf, Procedure, ProcedureStep, read
+from sluice.ledger.database.procedures import ColumnOf, ContinueIf, ProcedureStep, read
 from sluice.ledger.database.transitions import IN_TURN, NOW, guard, move, move_twice
 from sluice.ledger.job_graph import shared_kwargs
 from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
@@ -195,8 +195,6 @@ def claim_opened(
     Ready jobs of the app that overtake them may take their place. The claim releases the opened jobs that it takes; the
     caller must release the others.
     """
-    if len(opened) == 1 and (taken := _begin_only(tx, app, opened[0], terms)):
-        return taken
     chosen = lock_most_urgent(tx, app, opened, len(opened), at_once)
     own = {job.job for job in opened}
     begun = _take(tx, _BEGIN, [job for job in chosen if job.job in own], terms)
@@ -204,15 +202,11 @@ def claim_opened(
     return _taken(tx, chosen, begun + others)
 
 
-def _begin_only(tx: Tx, app: str, opened: ReadyJob, terms: ClaimTerms) -> ClaimResult | None:
-    """Claim the only job that may run of an app; None if the app has ready jobs, or the job cannot be claimed."""
-    among = {"app": app, "held": [opened.job], "alone": True, "most": 1}
-    turn = arrays([(opened.job, opened.round)], "jobs", "rounds")
-    _, begun, awaited = tx.call(BEGIN_OPENED_JOB, **among, **turn, **structs.asdict(terms))
+def claimed_when_opened(tx: Tx, begun: Sequence[str], awaited: Sequence[str]) -> ClaimResult | None:
+    """Return the result of ``begin_opened`` from the rows of its last two steps; None if nothing was claimed."""
     if not begun:
         return None
-    claimed = _completed(tx, read(begun, ClaimedJob))
-    return ClaimResult(claimed, [json.decode(line)["id"] for line in awaited])
+    return ClaimResult(_completed(tx, read(begun, ClaimedJob)), [json.decode(line)["id"] for line in awaited])
 
 
 def _take(tx: Tx, sql: str, chosen: list[ReadyJob], terms: ClaimTerms) -> list[ClaimedJob]:
@@ -273,13 +267,17 @@ UNION ALL
     ORDER BY -job.priority, coalesce(job.effective_deadline, 'infinity'), job.not_before, job.id LIMIT %(most)s)
 """
 _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
-#: For an opened job that no other job can overtake, because its app has no ready job.
-BEGIN_OPENED_JOB = Procedure(
-    "begin_opened_job",
-    ProcedureStep(_ANY, then=ContinueIf.NO_ROWS),
-    ProcedureStep(_BEGIN, then=ContinueIf.SOME_ROWS),
-    ProcedureStep(_AWAITED, {"jobs": 1}),
-)
+
+
+def begin_opened(gate: int) -> tuple[ProcedureStep, ...]:
+    """Return the steps that claim the job of a gate that has just opened, if its ``app`` has no ready job that could
+    overtake it. ``gate`` is the step with the row of that gate; the first of these steps has the number after it."""
+    opened = {"held": ColumnOf(gate), "jobs": ColumnOf(gate), "rounds": ColumnOf(gate, "round")}
+    return (
+        ProcedureStep(_ANY, {"held": opened["held"]}, then=ContinueIf.NO_ROWS),
+        ProcedureStep(_BEGIN, {name: opened[name] for name in ("jobs", "rounds")}, then=ContinueIf.SOME_ROWS),
+        ProcedureStep(_AWAITED, {"jobs": ColumnOf(gate + 2)}),
+    )
 
 
 def lock_named(tx: Tx, turns: Sequence[tuple[int, int]]) -> list[ReadyJob]:

@@ -19,19 +19,22 @@ A crash before the commit leaves the claim as it was.
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import RECORD, SUCCEED, By
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.history import VerbBy
-from sluice.ledger.database.procedures import ContinueIf, Procedure, ProcedureStep, read
+from sluice.ledger.database.procedures import ColumnOf, ContinueIf, Procedure, ProcedureStep, read
 from sluice.ledger.database.transitions import move_twice
 from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.job_graph.demand import AffectedByEnds, AffectedRow
 from sluice.ledger.job_graph.dependencies import CountedChildren, CountedGate
+from sluice.ledger.lifecycle import claims
+from sluice.ledger.lifecycle.claims import ClaimResult, ClaimTerms
 from sluice.ledger.lifecycle.judgements import IS_PLAIN
 from sluice.ledger.lifecycle.outcomes import HELD
 from sluice.ledger.lifecycle.rounds import ENDED, close_rounds, parameters
@@ -54,13 +57,16 @@ _FINISH = move_twice(
 #: Most jobs of a call of the procedure. For each row it takes some microseconds longer than a statement, and it saves
 #: two round trips.
 TOGETHER_MAX = 10
+_ENDED = {"jobs": ColumnOf(0)}
 #: The ends of jobs, what they affect, and their children. If a job needs a judgement, it stops after the first step:
-#: jobs are locked before needs, and the job has yet to be recorded.
+#: jobs are locked before needs, and the job has yet to be recorded. If all that follows is that one job of the ``app``
+#: may begin, that job is claimed. Otherwise the other statements of the transaction do what is left.
 SETTLE_JOBS = Procedure(
     "settle_jobs",
     ProcedureStep(_FINISH, then=ContinueIf.ALL_ROWS),
-    ProcedureStep(demand.AFFECTED, {"jobs": 0}),
-    ProcedureStep(dependencies.COUNT_DOWN, {"jobs": 0}),
+    ProcedureStep(demand.AFFECTED, _ENDED),
+    ProcedureStep(dependencies.COUNT_DOWN, _ENDED, then=ContinueIf.OPENED_ONE),
+    *claims.begin_opened(gate=2),
 )
 
 
@@ -72,18 +78,33 @@ class _FinishedRow(Struct, frozen=True):
 
 class PlainSuccesses(NamedTuple):
     """Jobs that have succeeded without a judgement, each with its app. If they are all that the worker reported, also
-    what their ends affect, and their children."""
+    what their ends affect, and their children. ``taken`` is the only child that may begin, if it was claimed."""
 
     apps: Mapping[int, str]
     affected: AffectedByEnds | None = None
     children: CountedChildren | None = None
+    taken: ClaimResult | None = None
 
 
-def finish(tx: Tx, outcomes: Mapping[Claim, Outcome], *, pushing_apps: list[str]) -> PlainSuccesses:
+class NextApp(NamedTuple):
+    """App with a job that the worker may take on at once, and the terms of that claim."""
+
+    name: str
+    terms: ClaimTerms
+
+
+#: No job is taken on: no app has this name.
+NO_NEXT_APP = NextApp("", ClaimTerms(UUID(int=0)))
+
+
+def finish(
+    tx: Tx, outcomes: Mapping[Claim, Outcome], *, pushing_apps: list[str], next_app: NextApp = NO_NEXT_APP
+) -> PlainSuccesses:
     """Record and judge the outcomes that need no judgement.
 
     If these are few and no other outcome has to be recorded, the gates of the children are counted down by the same
-    procedure. Otherwise that must wait, because jobs are locked before needs.
+    procedure, and a job of the next app is claimed if it is all that may begin. Otherwise that must wait, because jobs
+    are locked before needs.
     """
     done = {
         right: outcome
@@ -95,12 +116,23 @@ def finish(tx: Tx, outcomes: Mapping[Claim, Outcome], *, pushing_apps: list[str]
     if len(done) < len(outcomes) or len(done) > TOGETHER_MAX:
         rows = tx.rows(_FINISH, **parameters(done))
         return PlainSuccesses(_finished(tx, [_FinishedRow(*row) for row in rows]))
-    ended, affected, gates = tx.call(SETTLE_JOBS, **parameters(done), pushing_apps=pushing_apps)
+    ended, affected, gates, _, begun, awaited = tx.call(
+        SETTLE_JOBS,
+        **parameters(done),
+        pushing_apps=pushing_apps,
+        app=next_app.name,
+        alone=True,
+        most=1,
+        **structs.asdict(next_app.terms),
+    )
     finished = _finished(tx, read(ended, _FinishedRow))
     if len(finished) < len(done):
         return PlainSuccesses(finished)
     return PlainSuccesses(
-        finished, AffectedByEnds.of(read(affected, AffectedRow)), CountedChildren.of(read(gates, CountedGate))
+        finished,
+        AffectedByEnds.of(read(affected, AffectedRow)),
+        CountedChildren.of(read(gates, CountedGate)),
+        claims.claimed_when_opened(tx, begun, awaited),
     )
 
 

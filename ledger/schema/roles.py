@@ -54,7 +54,6 @@ _PLAIN_FUNCTIONS = {
     "job_follows_rules": ("control", "worker"),
     "is_history_kind": ("control", "worker"),
     "settle_jobs": ("control", "worker"),
-    "begin_opened_job": ("control", "worker"),
 }
 _PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 #: Limits per role on statements and lock waits. An idle limit is added below; our own processes set that themselves. A

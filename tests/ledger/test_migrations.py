@@ -12,8 +12,6 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import CLAIM, SUCCEED, By, State
 from sluice.ledger.database import history
 from sluice.ledger.database.history import VerbBy, number
-from sluice.ledger.database.procedures import Procedure
-from sluice.ledger.lifecycle.claims import BEGIN_OPENED_JOB
 from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
 from sluice.ledger.schema import job_rules, migrate
 from sluice.ledger.schema.tables import metadata
@@ -47,14 +45,13 @@ def test_the_migrations_create_the_named_constraints_of_the_schema(embedded_url:
     } <= {row[0] for row in rows} | {"job_name"}
 
 
-@pytest.mark.parametrize("procedure", [SETTLE_JOBS, BEGIN_OPENED_JOB], ids=lambda each: each.name)
-def test_the_migrations_have_the_statements_of_the_verbs(embedded_url: str, procedure: Procedure) -> None:
+def test_the_migrations_have_the_statements_of_the_verbs(embedded_url: str) -> None:
     """If this fails, a released procedure needs a new name, and a migration that makes it."""
     with psycopg.connect(embedded_url) as connection:
         rows = connection.execute(
-            "SELECT prosrc FROM pg_proc WHERE proname = %s", [procedure.name]
+            "SELECT prosrc FROM pg_proc WHERE proname = %s", [SETTLE_JOBS.name]
         ).fetchall()
-    assert [source.strip() for (source,) in rows] == [procedure.definition().split("$$")[1].strip()]
+    assert [source.strip() for (source,) in rows] == [SETTLE_JOBS.definition().split("$$")[1].strip()]
 
 
 def test_the_migrations_have_the_rules_of_jobs(embedded_url: str) -> None:

@@ -4,10 +4,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.procedures import Procedure
-from sluice.ledger.lifecycle.claims import BEGIN_OPENED_JOB, ClaimedJob
+from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
 from sluice.ledger.lifecycle.rounds import parameters
 from tests.stepwise import stepwise
@@ -43,9 +45,11 @@ def _steps(world: World, procedure: Procedure, **params: Any) -> list[int]:
     return [len(rows) for rows in found[0]]
 
 
-def _ended(*jobs: ClaimedJob) -> dict[str, Any]:
+def _ended(world: World, *jobs: ClaimedJob, app: str = "") -> dict[str, Any]:
+    """Return parameters for the ends of these jobs, and for the claim of a job of this app."""
     ended = parameters({job.right: Outcome(ending=Ending.DONE, output='√ "1"') for job in jobs})
-    return ended | {"pushing_apps": ["a"]}
+    terms = {"worker": world.worker, "unbounded": False, "saga": False, "digest": ""}
+    return {**ended, **terms, "pushing_apps": ["a"], "app": app, "alone": True, "most": 1}
 
 
 def _taken(world: World, names: Sequence[str]) -> list[ClaimedJob]:
@@ -56,8 +60,8 @@ def test_ends_are_recorded_and_counted_as_by_the_statements(world: World) -> Non
     world.apps("a -> c, b -> c")
     world.submit("c")
     a, b = _taken(world, ["a", "b"])
-    assert _steps(world, SETTLE_JOBS, **_ended(a)) == [1, 1, 1]
-    assert _steps(world, SETTLE_JOBS, **_ended(a, b)) == [2, 1, 1]
+    assert _steps(world, SETTLE_JOBS, **_ended(world, a)) == [1, 1, 1, 0, 0, 0]
+    assert _steps(world, SETTLE_JOBS, **_ended(world, a, b)) == [2, 1, 1, 0, 0, 0]
 
 
 def test_ends_stop_at_a_job_that_must_be_judged(world: World) -> None:
@@ -65,21 +69,51 @@ def test_ends_stop_at_a_job_that_must_be_judged(world: World) -> None:
     world.submit("c")
     a, b = _taken(world, ["a", "b"])
     world.ledger.transact(lambda tx: tx.write("UPDATE job SET expansion = 'entered' WHERE app = 'b'"))
-    assert _steps(world, SETTLE_JOBS, **_ended(a, b)) == [1, 0, 0]
+    assert _steps(world, SETTLE_JOBS, **_ended(world, a, b)) == [1, 0, 0, 0, 0, 0]
     world.ledger.transact(lambda tx: tx.write("UPDATE job SET expansion = NULL WHERE app = 'b'"))
 
 
-def test_an_opened_job_is_claimed_as_by_the_statements_unless_its_app_has_a_ready_job(world: World) -> None:
+def test_an_opened_job_is_claimed_as_by_the_statements(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", kwargs={"x": [1, 0.5, "√", None, {"y": 10**30}]})
-    world.finish("a")
-    job = world.known("b").id
-    # Its group has opened, and it is not released yet.
-    world.ledger.transact(lambda tx: tx.write("UPDATE job SET state = 'waiting' WHERE app = 'b'"))
-    turn = {"app": "b", "held": [job], "jobs": [job], "rounds": [0], "alone": True, "most": 1}
-    terms = {"worker": world.worker, "unbounded": False, "saga": False, "digest": ""}
-    assert _steps(world, BEGIN_OPENED_JOB, **turn, **terms) == [0, 1, 0]
+    a = world.take("a")
+    assert _steps(world, SETTLE_JOBS, **_ended(world, a, app="b")) == [1, 1, 1, 0, 1, 0]
+
+
+def test_an_opened_job_is_not_claimed_if_its_app_has_a_ready_job(world: World) -> None:
+    world.apps("a -> b")
+    world.submit("b")
     world.submit("b", "2")
+    a = world.take("a")
     world.finish("a/2")
-    assert _steps(world, BEGIN_OPENED_JOB, **turn, **terms) == [1, 0, 0]
-    world.ledger.transact(lambda tx: tx.write("UPDATE job SET state = 'ready' WHERE app = 'b'"))
+    assert _steps(world, SETTLE_JOBS, **_ended(world, a, app="b")) == [1, 1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("apps", "next_app", "gates"),
+    [("a -> b, a -> c", "b", 2), ("a -> b, x -> b", "b", 1), ("a -> b", "c", 1)],
+    ids=["two children", "a gate that stays shut", "a child of another app"],
+)
+def test_only_a_single_opened_job_of_the_next_app_is_claimed(
+    world: World, apps: str, next_app: str, gates: int
+) -> None:
+    world.apps(apps)
+    for app in sorted(world.catalogue):
+        world.submit(app)
+    a = world.take("a")
+    finished, _, *rest = _steps(world, SETTLE_JOBS, **_ended(world, a, app=next_app))
+    assert (finished, rest) == (1, [gates, 0, 0, 0])
+
+
+def test_the_claim_of_an_opened_job_names_it_if_a_child_waits_for_it_to_run(world: World) -> None:
+    world.define(
+        {
+            "a": {"job_id": "{x}"},
+            "b": {"job_id": "{x}", "depends_on": {"app_name": ["a"]}},
+            "c": {"job_id": "{x}", "depends_on": {"app_name": ["b"], "when": "running"}},
+        }
+    )
+    world.submit("c")
+    a = world.take("a")
+    _, _, *rest = _steps(world, SETTLE_JOBS, **_ended(world, a, app="b"))
+    assert rest == [1, 0, 1, 1]

@@ -8,17 +8,12 @@ from msgspec import Struct
 from sluice.jobs.simulated import Faults
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.procedures import Procedure
-from sluice.ledger.lifecycle import claims, judgements, plain_successes
+from sluice.ledger.lifecycle import judgements, plain_successes
 from tests.simulation.environment import Ground
 from tests.simulation.run import simulate
 from tests.stepwise import stepwise
 
 Break = Callable[[pytest.MonkeyPatch], None]
-#: All procedures, by the place of each.
-_PROCEDURES = {
-    f"{claims.__name__}.BEGIN_OPENED_JOB": claims.BEGIN_OPENED_JOB,
-    f"{plain_successes.__name__}.SETTLE_JOBS": plain_successes.SETTLE_JOBS,
-}
 #: Number of seeds within which a broken guard must show.
 SEEDS = 250
 
@@ -52,20 +47,18 @@ def sql(module: object, name: str, old: str, new: str) -> Break:
         assert old in statement, "the mutant mutates nothing"
         broken = statement.replace(old, new)
         monkeypatch.setattr(module, name, broken)
-        for place, procedure in _PROCEDURES.items():
-            _break_procedure(monkeypatch, place, procedure, statement, broken)
+        _break_procedure(monkeypatch, statement, broken)
 
     return apply
 
 
-def _break_procedure(
-    monkeypatch: pytest.MonkeyPatch, place: str, procedure: Procedure, statement: str, broken: str
-) -> None:
-    """Break a statement of a procedure, if it has the statement. Procedures run step by step then, because the function
-    of the database is as before."""
+def _break_procedure(monkeypatch: pytest.MonkeyPatch, statement: str, broken: str) -> None:
+    """Break a statement of the procedure, if it has the statement. The procedure runs step by step then, because the
+    function of the database is as before."""
+    procedure = plain_successes.SETTLE_JOBS
     steps = [step._replace(sql=broken) if step.sql == statement else step for step in procedure.steps]
     if steps != [*procedure.steps]:
-        monkeypatch.setattr(place, Procedure(procedure.name, *steps))
+        monkeypatch.setattr(plain_successes, "SETTLE_JOBS", Procedure(procedure.name, *steps))
         monkeypatch.setattr(Tx, "call", lambda tx, procedure, **params: stepwise(tx, procedure, params))
 
 

@@ -1179,7 +1179,14 @@ CREATE FUNCTION settle_jobs(
     results text[],
     result_blobs text[],
     now timestamptz,
-    pushing_apps text[]
+    pushing_apps text[],
+    app text,
+    alone bool,
+    most int,
+    worker uuid,
+    unbounded bool,
+    saga bool,
+    digest text
 ) RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp AS $$
 #variable_conflict use_column
@@ -1187,6 +1194,9 @@ DECLARE
     found record;
     rows_of_step int;
     ids_of_0 bigint[] := '{}';
+    ids_of_2 bigint[] := '{}';
+    rounds_of_2 bigint[] := '{}';
+    ids_of_4 bigint[] := '{}';
 BEGIN
     rows_of_step := 0;
     FOR found IN
@@ -1242,7 +1252,7 @@ OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pau
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
-    IF NOT (rows_of_step = cardinality($1)) THEN RETURN; END IF;
+    IF (rows_of_step = cardinality($1)) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 WITH woken AS (
@@ -1290,62 +1300,43 @@ WHERE gate.child = held.child AND gate.gate = held.gate
 RETURNING gate.unmet = 0 AS is_open, held.died > 0 AS has_lost, (CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($16::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AS may_begin, id, app, round, priority, effective_deadline, coalesce(not_before, created_at) AS due_at, (losses > 0 OR bisected_from IS NOT NULL OR saga_open) AS alone, not_before
     LOOP
         rows_of_step := rows_of_step + 1;
+        ids_of_2 := ids_of_2 || found.id;
+        rounds_of_2 := rounds_of_2 || found.round;
         step_number := 2;
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
-END
-$$;
-CREATE FUNCTION begin_opened_job(
-    app text,
-    now timestamptz,
-    alone bool,
-    held bigint[],
-    most int,
-    jobs bigint[],
-    rounds int[],
-    worker uuid,
-    unbounded bool,
-    saga bool,
-    digest text
-) RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql
-SET search_path = @schema@, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    found record;
-    rows_of_step int;
-    ids_of_1 bigint[] := '{}';
-BEGIN
+    IF (rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 SELECT id, app, round, priority, effective_deadline, coalesce(not_before, created_at) AS due_at, (losses > 0 OR bisected_from IS NOT NULL OR saga_open) AS alone, not_before FROM job
-WHERE job.app COLLATE "C" = $1::text AND job.state COLLATE "C" = 'ready'
-  AND (job.saga_open OR coalesce(job.end_before > coalesce($2::timestamptz, clock_timestamp()), true)) AND ($3::bool OR NOT (losses > 0 OR bisected_from IS NOT NULL OR saga_open)) AND job.id <> ALL($4::bigint[])
- ORDER BY -priority, coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id LIMIT $5::int
+WHERE job.app COLLATE "C" = $18::text AND job.state COLLATE "C" = 'ready'
+  AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND ($19::bool OR NOT (losses > 0 OR bisected_from IS NOT NULL OR saga_open)) AND job.id <> ALL(ids_of_2::bigint[])
+ ORDER BY -priority, coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id LIMIT $20::int
     LOOP
         rows_of_step := rows_of_step + 1;
-        step_number := 0;
+        step_number := 3;
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
-    IF NOT (rows_of_step = 0) THEN RETURN; END IF;
+    IF (rows_of_step = 0) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
     WITH held AS MATERIALIZED (
         SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, job.alerts AS its_alerts, given.*
-        FROM job JOIN unnest($6::bigint[], $7::int[]) AS given (id, round) USING (id)
-        WHERE CASE WHEN job.state IN ('waiting') THEN true END AND ((CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($2::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($2::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AND
-job.round = given.round AND (job.saga_open OR coalesce(job.end_before > coalesce($2::timestamptz, clock_timestamp()), true)) AND NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app
+        FROM job JOIN unnest(ids_of_2::bigint[], rounds_of_2::int[]) AS given (id, round) USING (id)
+        WHERE CASE WHEN job.state IN ('waiting') THEN true END AND ((CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($16::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AND
+job.round = given.round AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app
     AND NOT coalesce(app_pause.trial = job.id AND app_pause.trial_claim = job.claim, false)) AND EXISTS (
-    SELECT 1 FROM worker WHERE worker.id = $8::uuid AND worker.left_at IS NULL AND worker.lease_until > coalesce($2::timestamptz, clock_timestamp()))
+    SELECT 1 FROM worker WHERE worker.id = $21::uuid AND worker.left_at IS NULL AND worker.lease_until > coalesce($16::timestamptz, clock_timestamp()))
 ) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
-        UPDATE job SET state = 'running', changed_at = coalesce($2::timestamptz, clock_timestamp()), waiting_for_slot = false, unblocked = true,
-claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1, worker = $8::uuid, unbounded = $9::bool,
-saga_open = job.saga_open OR $10::bool,
-saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $10::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1 END,
+        UPDATE job SET state = 'running', changed_at = coalesce($16::timestamptz, clock_timestamp()), waiting_for_slot = false, unblocked = true,
+claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1, worker = $21::uuid, unbounded = $22::bool,
+saga_open = job.saga_open OR $23::bool,
+saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $23::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1 END,
 attempt_timeout_at =
-    CASE WHEN NOT (job.saga_open OR $10::bool) THEN coalesce($2::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
+    CASE WHEN NOT (job.saga_open OR $23::bool) THEN coalesce($16::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
         FROM held AS given
         WHERE job.id = given.id AND CASE WHEN job.state IN ('waiting') THEN true END
         RETURNING job.*, given.source, given.its_claim, given.its_alerts
@@ -1355,7 +1346,7 @@ attempt_timeout_at =
         FROM moved ORDER BY id
     ),
 opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
-           SELECT id, claim, round, worker, changed_at, $11::text FROM moved)
+           SELECT id, claim, round, worker, changed_at, $24::text FROM moved)
     SELECT
 CASE WHEN NOT saga_open OR saga_first_claim = claim THEN rate_bucket END AS rate_bucket, id, app, key, round, claim, work_ids, overrides, timeout_s, handle,
 CASE WHEN output_table IS NOT NULL THEN
@@ -1367,19 +1358,19 @@ CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{}' END AS kwargs_diges
  FROM moved ORDER BY id
     LOOP
         rows_of_step := rows_of_step + 1;
-        ids_of_1 := ids_of_1 || found.id;
-        step_number := 1;
+        ids_of_4 := ids_of_4 || found.id;
+        step_number := 4;
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
-    IF NOT (rows_of_step > 0) THEN RETURN; END IF;
+    IF (rows_of_step > 0) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 SELECT DISTINCT parent AS id FROM need
-WHERE parent = ANY(ids_of_1::bigint[]) AND condition = 'running' AND met IS NULL ORDER BY parent
+WHERE parent = ANY(ids_of_4::bigint[]) AND condition = 'running' AND met IS NULL ORDER BY parent
     LOOP
         rows_of_step := rows_of_step + 1;
-        step_number := 2;
+        step_number := 5;
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
