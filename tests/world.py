@@ -66,8 +66,11 @@ def taken_in(ledger: Ledger, catalogue: Catalogue, message: Submit) -> list[Mess
 class KeptLedger(Ledger):
     """Ledger for many worlds one after another, with the clock of each.
 
-    Connecting, and planning each statement for the first time, takes longer than most scenarios.
+    Connecting, and planning each statement for the first time, takes longer than most scenarios. No procedure is a
+    whole transaction, because a test may send the statements of procedures one by one (``tests.stepwise``).
     """
+
+    may_call_alone = False
 
     def __init__(self, url: str, connections: int) -> None:
         self.time: Callable[[], datetime] = datetime.now

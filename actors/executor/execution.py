@@ -4,7 +4,7 @@ transactions."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Event
@@ -34,6 +34,7 @@ from sluice.actors.executor.job_services import (
 )
 from sluice.actors.executor.ledger_retry import while_unreachable
 from sluice.actors.executor.live_output import LiveOutput
+from sluice.actors.executor.lone_ends import LoneEnds
 from sluice.actors.executor.own_successes import OwnSuccesses
 from sluice.actors.executor.transactions import Capacity, SettleResult
 from sluice.actors.results import RunAnswers
@@ -112,6 +113,7 @@ class Execution:
         self._live = LiveOutput(ledger)
         self._ending = Event()
         self._own_successes = OwnSuccesses(ledger, worker, send, self._ending)
+        self._lone_ends = LoneEnds()
         self._left_alone: set[str] = set()
         #: Jobs that this process has handed back since it began to stop, as ``app/key``.
         self.handed_back: list[str] = []
@@ -467,10 +469,10 @@ class Execution:
 
         def settle() -> tuple[float, SettleResult]:
             asked_at = self._holdings.clock()
-            settled = transactions.settle(
+            alone = None if news else self._settle_alone(catalogue, outcomes, apps, capacity)
+            return asked_at, alone or transactions.settle(
                 self._ledger, catalogue, outcomes, capacity, apps=apps, paces_s=news
             )
-            return asked_at, settled
 
         answer = while_unreachable(settle, self._ending, f"the outcomes of {len(outcomes)} jobs wait")
         if answer is None:
@@ -489,6 +491,24 @@ class Execution:
         self._observers.recorded(outcomes, settled.refused)
         self._send(settled.messages)
         return ClaimedBatch(asked_at, settled.taken)
+
+    def _settle_alone(
+        self,
+        catalogue: Catalogue,
+        outcomes: dict[Claim, Outcome],
+        apps: Collection[str] | None,
+        capacity: Capacity | None,
+    ) -> SettleResult | None:
+        """Record a single outcome in one round trip, if that is possible."""
+        if len(outcomes) != 1 or not apps or not self._ledger.may_call_alone:
+            return None
+        (app,), (ended,) = apps, outcomes.items()
+        if not self._lone_ends.worth_trying(app):
+            return None
+        settled = transactions.settle_alone(self._ledger, catalogue, app, ended, capacity)
+        if settled is None:
+            self._lone_ends.note_vain(app)
+        return settled
 
     def _note_handed_back(self, outcomes: dict[Claim, Outcome], refused: Sequence[Claim]) -> None:
         for claim, outcome in outcomes.items():

@@ -153,6 +153,24 @@ def settle(
     return ledger.transact(work, TransactionKind.SETTLE)
 
 
+def settle_alone(
+    ledger: Ledger, catalogue: Catalogue, app: str, ended: tuple[Claim, Outcome], capacity: Capacity | None
+) -> SettleResult | None:
+    """Do what ``settle`` does for the end of one job of this app, in one round trip.
+
+    None, and nothing is written, if that needs more statements than ``settle_jobs``, the procedure.
+    """
+    if makes_days(catalogue, app):
+        return None
+    taken = plain_successes.finish_alone(
+        ledger,
+        *ended,
+        pushing_apps=[app] if may_push(catalogue, app) else [],
+        next_app=_next_app(catalogue, [app], capacity),
+    )
+    return None if taken is None else SettleResult([], [], taken)
+
+
 def _propagate(
     tx: Tx, catalogue: Catalogue, finished: PlainSuccesses, capacity: Capacity | None, pushing_apps: list[str]
 ) -> tuple[list[int], list[ReadyJob], ClaimResult]:

@@ -2,7 +2,8 @@
 
 Their names are data, in this module. The code calls ``reached`` once for each. A failpoint is *written* when a
 transaction has done all its work and has not committed, and *committed* when the commit has returned. A process that
-dies at the first leaves nothing, and at the second everything. In both cases it sends no notification.
+dies at the first leaves nothing, and at the second everything. In both cases it sends no notification. A transaction
+of a single statement (``Ledger.call_alone``) has the first failpoint before it sends the statement.
 
 The failpoint set by ``arm`` is this package's only process-wide state that is not passed as an argument. Failpoints
 are deep inside other code, and the whole process dies, not one caller. Importing this module arms nothing; the
@@ -110,6 +111,14 @@ class Failpoint:
     SETTLE_COMMITTED = Point(
         "settle.committed", "Outcomes are recorded, and the next jobs are claimed and have not begun."
     )
+    LONE_END_BEGINS = Point(
+        "lone-end.begins",
+        "The outcome of one job is about to be recorded, and its child claimed, by one statement.",
+    )
+    LONE_END_COMMITTED = Point(
+        "lone-end.committed",
+        "The outcome of one job is recorded, and its child is claimed and has not begun.",
+    )
     HAND_OFF_TAKEN = Point(
         "hand-off.taken", "Children are claimed in the transaction that ended their parent."
     )
@@ -188,6 +197,7 @@ class TransactionKind:
     CANCEL = CommitPoints(Failpoint.CANCEL_WRITTEN, Failpoint.CANCEL_COMMITTED)
     CLAIM = CommitPoints(Failpoint.CLAIM_WRITTEN, Failpoint.CLAIM_COMMITTED)
     SETTLE = CommitPoints(Failpoint.SETTLE_WRITTEN, Failpoint.SETTLE_COMMITTED)
+    SETTLE_ALONE = CommitPoints(Failpoint.LONE_END_BEGINS, Failpoint.LONE_END_COMMITTED)
     RECORD = CommitPoints(Failpoint.RECORD_WRITTEN, Failpoint.RECORD_COMMITTED)
     LEAVE = CommitPoints(Failpoint.LEAVE_WRITTEN, Failpoint.LEAVE_COMMITTED)
     ENTRY = CommitPoints(Failpoint.ENTRY_WRITTEN, Failpoint.ENTRY_COMMITTED)

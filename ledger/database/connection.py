@@ -121,9 +121,9 @@ class Tx(Struct, frozen=True):
 
     def call(self, procedure: Procedure, **params: object) -> list[list[str]]:
         """Run a procedure; return the rows of each of its steps, each row as JSON."""
-        found: list[list[str]] = [[] for _ in procedure.steps]
-        for step, line in self.rows(procedure.call, **params):
-            found[step].append(line)
+        found = procedure.collect(self.rows(procedure.call, **params, is_whole=False))
+        if found is None:
+            raise AssertionError("only a procedure that is a whole transaction undoes its writes")
         return found
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
@@ -195,10 +195,10 @@ class Ledger:
         self.url = url
         self.pooler_url = pooler_url
         self.schema = schema_of(url)
+        self._steady = steady
         self._clock = clock
         self._also: Callable[[Tx, Any], None] | None = None
-        self._asked = 0
-        self._asking = Lock()
+        self._asked, self._asking = 0, Lock()
         self._steady_address = complete(url, **options | _STEADY)
         settings = options | _STEADY if steady else options
         # Users' statements are not prepared: to drop theirs, psycopg would drop all statements of the session.
@@ -224,19 +224,55 @@ class Ledger:
         If a connection breaks during COMMIT, the outcome is unknown. So ``work`` must be safe to repeat. Every verb is,
         because its guard refuses changes that have already happened.
         """
+
+        def once() -> T:
+            with self.begin() as tx:
+                found = work(tx)
+                if self._also is not None:
+                    self._also(tx, found)
+                _commit_begins(at)
+            _commit_returned(at)
+            return found
+
+        return self._tried(once)
+
+    def call_alone(
+        self, procedure: Procedure, at: CommitPoints | None = None, **params: object
+    ) -> list[list[str]] | None:
+        """Run a procedure as a whole transaction, in one round trip; return the rows of its steps.
+
+        None, and nothing is written, if the transaction needs more statements. That is always so if ``may_call_alone``
+        is false. ``at`` are the failpoints of this kind of transaction; a crash before the commit writes nothing.
+        """
+        if not self.may_call_alone:
+            return None
+
+        def once() -> list[list[str]] | None:
+            with self._connection() as connection:
+                before = connection.asked
+                try:
+                    _commit_begins(at)
+                    rows = self._tx(connection).rows(procedure.call, **params, is_whole=True)
+                    _commit_returned(at)
+                    return procedure.collect(rows)
+                finally:
+                    self._count_trips(connection.asked - before)
+
+        return self._tried(once)
+
+    @property
+    def may_call_alone(self) -> bool:
+        """True if this process's transactions need no other statement than those of their work.
+
+        A pooler gives each transaction a connection that has to be set up first.
+        """
+        return self._steady and self.pooler_url is None and self._also is None
+
+    def _tried(self, once: Callable[[], T]) -> T:
+        """Run a transaction, and run it again after errors that a repetition may resolve."""
         for last in (False,) * (TRIES - 1) + (True,):
             try:
-                with self.begin() as tx:
-                    found = work(tx)
-                    if self._also is not None:
-                        self._also(tx, found)
-                    if at:
-                        reached(at.written)
-                    reached(Failpoint.COMMIT_BEGINS)
-                reached(Failpoint.COMMIT_RETURNED)
-                if at:
-                    reached(at.committed)
-                return found
+                return once()
             except _ONCE_MORE:
                 if last:
                     raise
@@ -280,8 +316,7 @@ class Ledger:
                         act(tx)
                     tx.require_admission()
             finally:
-                with self._asking:
-                    self._asked += connection.asked - before
+                self._count_trips(connection.asked - before)
         for act in tx.after_commit:
             act(tx)
 
@@ -307,6 +342,10 @@ class Ledger:
         """Return the time by the clock that was passed in. None in production, where the database's clock decides."""
         return self._clock() if self._clock else None
 
+    def _count_trips(self, count: int) -> None:
+        with self._asking:
+            self._asked += count
+
     def close(self) -> None:
         self._pool.close()
         self._direct.close()
@@ -324,6 +363,18 @@ class Ledger:
             where=without_password(self.url),
             advice="Use the address of a role that may; after an upgrade, run the output of `sluice db roles` again.",
         )
+
+
+def _commit_begins(at: CommitPoints | None) -> None:
+    if at:
+        reached(at.written)
+    reached(Failpoint.COMMIT_BEGINS)
+
+
+def _commit_returned(at: CommitPoints | None) -> None:
+    reached(Failpoint.COMMIT_RETURNED)
+    if at:
+        reached(at.committed)
 
 
 def _alike(connections: int) -> ConnectionLimits:

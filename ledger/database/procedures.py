@@ -4,15 +4,19 @@ A worker that sends six statements one after the other waits for six answers. A 
 made from the very statements that verbs use, so nothing is written twice. Each statement of the function sees what was
 committed before it began, as it does when it is sent by itself, so the races stay the same.
 
+A procedure can also be a whole transaction (``Ledger.call_alone``): then the commit needs no answer of its own. That
+works if nothing is left to do after it. The procedure itself finds out; if something is left, it undoes its writes, and
+the caller starts again with a transaction of several statements. Nothing is committed in between.
+
 The migrations have the text of each function (``definition``), and a test compares them. A changed procedure gets a new
 name and a migration that adds it, so processes of the previous version keep theirs.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -40,6 +44,12 @@ class ContinueIf(StrEnum):
     )
 
 
+#: Error by which a procedure that is a whole transaction undoes its writes. It never leaves the procedure.
+_UNDONE = "SL001"
+#: The place of the row of a procedure that has undone its writes.
+_NOWHERE = -1
+
+
 class ColumnOf(NamedTuple):
     """Column of the rows of an earlier step, which is at this place. The numbers in it are an array."""
 
@@ -50,16 +60,21 @@ class ColumnOf(NamedTuple):
 class ProcedureStep(NamedTuple):
     """Statement of a procedure, of which each column has a name. Each of its parameters has a cast.
 
-    ``earlier`` are parameters that are columns of earlier steps.
+    ``earlier`` are parameters that are columns of earlier steps. ``leaves_nothing`` is SQL that is true if the rows of
+    the step leave nothing to do for the caller. It may read ``rows_of_step`` and ``found``, the last row.
     """
 
     sql: str
     earlier: Mapping[str, ColumnOf] = MappingProxyType({})
     then: ContinueIf = ContinueIf.ALWAYS
+    leaves_nothing: str = "true"
 
 
 class Procedure:
-    """Function of the database with these steps. Its rows are the place of a step, and a row of that step as JSON."""
+    """Function of the database with these steps. Its rows are the place of a step, and a row of that step as JSON.
+
+    The last parameter is whether it is a whole transaction.
+    """
 
     def __init__(self, name: str, *steps: ProcedureStep) -> None:
         self.name = name
@@ -70,6 +85,7 @@ class Procedure:
                 parameter, type_, _ = place.groups()
                 if parameter and parameter not in step.earlier:
                     self._types[parameter] = type_ or self._types[parameter]
+        self._types["is_whole"] = "bool"
         given = ", ".join(f"%({parameter})s::{type_}" for parameter, type_ in self._types.items())
         #: The statement that calls the function.
         self.call = f"SELECT step_number, line FROM {name}({given})"
@@ -87,6 +103,7 @@ class Procedure:
             "    found record;",
             "    rows_of_step int;",
             *(f"    {_variable(each)} bigint[] := '{{}}';" for each in collected),
+            "BEGIN",
             "BEGIN",
         ]
         for place, step in enumerate(self.steps):
@@ -108,7 +125,19 @@ class Procedure:
                 "    END LOOP;",
                 *self._after(step),
             ]
-        return "\n".join([*lines, "END", "$$;", ""])
+        undone = f"    step_number := {_NOWHERE};\n    RETURN NEXT;"
+        return "\n".join(
+            [*lines, f"EXCEPTION WHEN SQLSTATE '{_UNDONE}' THEN", undone, "END;", "END", "$$;", ""]
+        )
+
+    def collect(self, found: Iterable[Sequence[Any]]) -> list[list[str]] | None:
+        """Return the rows of each step from the rows of the function; None if it has undone its writes."""
+        steps: list[list[str]] = [[] for _ in self.steps]
+        for step, line in found:
+            if step == _NOWHERE:
+                return None
+            steps[step].append(line)
+        return steps
 
     def _written(self, step: ProcedureStep) -> str:
         """Return the statement of a step as the function has it."""
@@ -123,10 +152,17 @@ class Procedure:
         return _PLACE.sub(written, step.sql)
 
     def _after(self, step: ProcedureStep) -> list[str]:
-        if step.then is ContinueIf.ALWAYS:
-            return []
-        condition = re.sub(r"@(\w+)", lambda match: self._place_of(match[1]), step.then)
-        return [f"    IF ({condition}) IS NOT TRUE THEN RETURN; END IF;"]
+        """Return the lines that decide, after a step, whether to undo everything, to end, or to go on."""
+        lines = []
+        if step.leaves_nothing != "true":
+            left = f"{self._place_of('is_whole')} AND ({self._condition(step.leaves_nothing)}) IS NOT TRUE"
+            lines.append(f"    IF {left} THEN RAISE SQLSTATE '{_UNDONE}'; END IF;")
+        if step.then is not ContinueIf.ALWAYS:
+            lines.append(f"    IF ({self._condition(step.then)}) IS NOT TRUE THEN RETURN; END IF;")
+        return lines
+
+    def _condition(self, text: str) -> str:
+        return re.sub(r"@(\w+)", lambda match: self._place_of(match[1]), text)
 
     def _place_of(self, parameter: str) -> str:
         return f"${[*self._types].index(parameter) + 1}"

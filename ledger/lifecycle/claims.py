@@ -272,11 +272,17 @@ _TAKE = f"{_ANY} FOR UPDATE SKIP LOCKED"
 def begin_opened(gate: int) -> tuple[ProcedureStep, ...]:
     """Return the steps that claim the job of a gate that has just opened, if its ``app`` has no ready job that could
     overtake it. ``gate`` is the step with the row of that gate; the first of these steps has the number after it."""
-    opened = {"held": ColumnOf(gate), "jobs": ColumnOf(gate), "rounds": ColumnOf(gate, "round")}
     return (
-        ProcedureStep(_ANY, {"held": opened["held"]}, then=ContinueIf.NO_ROWS),
-        ProcedureStep(_BEGIN, {name: opened[name] for name in ("jobs", "rounds")}, then=ContinueIf.SOME_ROWS),
-        ProcedureStep(_AWAITED, {"jobs": ColumnOf(gate + 2)}),
+        ProcedureStep(
+            _ANY, {"held": ColumnOf(gate)}, then=ContinueIf.NO_ROWS, leaves_nothing=ContinueIf.NO_ROWS
+        ),
+        ProcedureStep(
+            _BEGIN,
+            {"jobs": ColumnOf(gate), "rounds": ColumnOf(gate, "round")},
+            then=ContinueIf.SOME_ROWS,
+            leaves_nothing="found.id > 0 AND found.rate_bucket IS NULL AND found.kwargs_digest IS NULL",
+        ),
+        ProcedureStep(_AWAITED, {"jobs": ColumnOf(gate + 2)}, leaves_nothing=ContinueIf.NO_ROWS),
     )
 
 

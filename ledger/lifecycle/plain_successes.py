@@ -25,8 +25,9 @@ from msgspec import Struct, structs
 
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.states import RECORD, SUCCEED, By
-from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.history import VerbBy
 from sluice.ledger.database.procedures import ColumnOf, ContinueIf, Procedure, ProcedureStep, read
 from sluice.ledger.database.transitions import move_twice
@@ -34,7 +35,7 @@ from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.job_graph.demand import AffectedByEnds, AffectedRow
 from sluice.ledger.job_graph.dependencies import CountedChildren, CountedGate
 from sluice.ledger.lifecycle import claims
-from sluice.ledger.lifecycle.claims import ClaimResult, ClaimTerms
+from sluice.ledger.lifecycle.claims import ClaimedJob, ClaimResult, ClaimTerms
 from sluice.ledger.lifecycle.judgements import IS_PLAIN
 from sluice.ledger.lifecycle.outcomes import HELD
 from sluice.ledger.lifecycle.rounds import ENDED, close_rounds, parameters
@@ -63,9 +64,15 @@ _ENDED = {"jobs": ColumnOf(0)}
 #: may begin, that job is claimed. Otherwise the other statements of the transaction do what is left.
 SETTLE_JOBS = Procedure(
     "settle_jobs",
-    ProcedureStep(_FINISH, then=ContinueIf.ALL_ROWS),
-    ProcedureStep(demand.AFFECTED, _ENDED),
-    ProcedureStep(dependencies.COUNT_DOWN, _ENDED, then=ContinueIf.OPENED_ONE),
+    ProcedureStep(_FINISH, then=ContinueIf.ALL_ROWS, leaves_nothing="found.id > 0 AND found.pool IS NULL"),
+    ProcedureStep(demand.AFFECTED, _ENDED, leaves_nothing=ContinueIf.NO_ROWS),
+    ProcedureStep(
+        dependencies.COUNT_DOWN,
+        _ENDED,
+        then=ContinueIf.OPENED_ONE,
+        leaves_nothing=f"rows_of_step = 0 OR rows_of_step = 1 AND NOT found.is_open AND NOT found.has_lost"
+        f" OR {ContinueIf.OPENED_ONE}",
+    ),
     *claims.begin_opened(gate=2),
 )
 
@@ -106,25 +113,14 @@ def finish(
     procedure, and a job of the next app is claimed if it is all that may begin. Otherwise that must wait, because jobs
     are locked before needs.
     """
-    done = {
-        right: outcome
-        for right, outcome in outcomes.items()
-        if outcome.ending is Ending.DONE and outcome.expansions is None
-    }
+    done = {right: outcome for right, outcome in outcomes.items() if _may_be_plain(outcome)}
     if not done:
         return PlainSuccesses({})
     if len(done) < len(outcomes) or len(done) > TOGETHER_MAX:
         rows = tx.rows(_FINISH, **parameters(done))
         return PlainSuccesses(_finished(tx, [_FinishedRow(*row) for row in rows]))
-    ended, affected, gates, _, begun, awaited = tx.call(
-        SETTLE_JOBS,
-        **parameters(done),
-        pushing_apps=pushing_apps,
-        app=next_app.name,
-        alone=True,
-        most=1,
-        **structs.asdict(next_app.terms),
-    )
+    found = tx.call(SETTLE_JOBS, **_given(done, pushing_apps=pushing_apps, next_app=next_app))
+    ended, affected, gates, _, begun, awaited = found
     finished = _finished(tx, read(ended, _FinishedRow))
     if len(finished) < len(done):
         return PlainSuccesses(finished)
@@ -134,6 +130,31 @@ def finish(
         CountedChildren.of(read(gates, CountedGate)),
         claims.claimed_when_opened(tx, begun, awaited),
     )
+
+
+def finish_alone(
+    ledger: Ledger, right: Claim, outcome: Outcome, *, pushing_apps: list[str], next_app: NextApp
+) -> list[ClaimedJob] | None:
+    """Record and judge one outcome in a transaction of one round trip, and return the job that was claimed, if any.
+
+    None, and nothing is written, if more has to be done: for example if the job needs a judgement, if several children
+    may begin, or if a submission ends.
+    """
+    if not _may_be_plain(outcome):
+        return None
+    given = _given({right: outcome}, pushing_apps=pushing_apps, next_app=next_app)
+    found = ledger.call_alone(SETTLE_JOBS, TransactionKind.SETTLE_ALONE, **given)
+    return None if found is None else read(found[4], ClaimedJob)
+
+
+def _may_be_plain(outcome: Outcome) -> bool:
+    return outcome.ending is Ending.DONE and outcome.expansions is None
+
+
+def _given(done: Mapping[Claim, Outcome], *, pushing_apps: list[str], next_app: NextApp) -> dict[str, object]:
+    """Return the parameters of the procedure."""
+    claim = {"app": next_app.name, "alone": True, "most": 1, **structs.asdict(next_app.terms)}
+    return {**parameters(done), **claim, "pushing_apps": pushing_apps}
 
 
 def _finished(tx: Tx, rows: Sequence[_FinishedRow]) -> dict[int, str]:

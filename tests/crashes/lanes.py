@@ -75,9 +75,11 @@ LANES: Sequence[Lane] = (
         name="hand-off",
         broker="rabbitmq",
         queues=APPS,
-        loads=("whole", "bank"),
+        loads=("diamond", "whole", "bank"),
         points=(
             Failpoint.HAND_OFF_TAKEN,
+            Failpoint.LONE_END_BEGINS,
+            Failpoint.LONE_END_COMMITTED,
             Failpoint.HAND_OFF_BEGINS,
             Failpoint.USER_WRITTEN,
             Failpoint.USER_COMMITTED,

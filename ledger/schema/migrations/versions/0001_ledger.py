@@ -1186,7 +1186,8 @@ CREATE FUNCTION settle_jobs(
     worker uuid,
     unbounded bool,
     saga bool,
-    digest text
+    digest text,
+    is_whole bool
 ) RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql
 SET search_path = @schema@, pg_temp AS $$
 #variable_conflict use_column
@@ -1197,6 +1198,7 @@ DECLARE
     ids_of_2 bigint[] := '{}';
     rounds_of_2 bigint[] := '{}';
     ids_of_4 bigint[] := '{}';
+BEGIN
 BEGIN
     rows_of_step := 0;
     FOR found IN
@@ -1252,6 +1254,7 @@ OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pau
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
+    IF $25 AND (found.id > 0 AND found.pool IS NULL) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
     IF (rows_of_step = cardinality($1)) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1275,6 +1278,7 @@ UNION SELECT * FROM watching ORDER BY number, job
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
+    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
     rows_of_step := 0;
     FOR found IN
 WITH held_need AS MATERIALIZED (
@@ -1306,6 +1310,7 @@ RETURNING gate.unmet = 0 AS is_open, held.died > 0 AS has_lost, (CASE WHEN job.s
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
+    IF $25 AND (rows_of_step = 0 OR rows_of_step = 1 AND NOT found.is_open AND NOT found.has_lost OR rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
     IF (rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1319,6 +1324,7 @@ WHERE job.app COLLATE "C" = $18::text AND job.state COLLATE "C" = 'ready'
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
+    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
     IF (rows_of_step = 0) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1363,6 +1369,7 @@ CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{}' END AS kwargs_diges
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
+    IF $25 AND (found.id > 0 AND found.rate_bucket IS NULL AND found.kwargs_digest IS NULL) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
     IF (rows_of_step > 0) IS NOT TRUE THEN RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1374,6 +1381,11 @@ WHERE parent = ANY(ids_of_4::bigint[]) AND condition = 'running' AND met IS NULL
         line := row_to_json(found);
         RETURN NEXT;
     END LOOP;
+    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
+EXCEPTION WHEN SQLSTATE 'SL001' THEN
+    step_number := -1;
+    RETURN NEXT;
+END;
 END
 $$;
 """
