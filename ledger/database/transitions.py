@@ -39,6 +39,10 @@ _GIVEN_UP = f"CASE WHEN source IN ({sql_list(*sorted(DISPATCHED))}) THEN pool EN
 ENDS_ITSELF_S = 10.0
 
 
+#: The columns of ``job`` that the rows of the history and the events are made from.
+_LOGGED = ("id", "changed_at", "round", "claim", "state", "notify_on")
+
+
 class Clauses(TypedDict, total=False):
     """SQL that completes the statement of a move."""
 
@@ -54,6 +58,9 @@ class Clauses(TypedDict, total=False):
     returning: str
     #: One more common table expression, which reads ``moved``.
     also: str
+    #: Columns of ``job`` that the note, the result and ``also`` read. Default: all. A row of ``moved`` is copied for
+    #: each of its readers, and a job has some 80 columns. Measured for a claim or an end: 3 % less with a few columns.
+    columns: str
     #: Whether the job's external work is over, or can be found by its token alone.
     forgets_work: bool
 
@@ -119,11 +126,19 @@ def _moved(verb: Verb, target: State, history: str, clauses: Clauses, *, only: s
         UPDATE job SET {", ".join(filter(None, parts))}
         FROM held AS given
         WHERE job.id = given.id AND {guard(verb)}{only}
-        RETURNING job.*, given.source, given.its_claim, given.its_alerts
+        RETURNING {_kept(clauses)}, given.source, given.its_claim, given.its_alerts
     ), logged AS (
         INSERT INTO history (job, at, kind, round, claim, claim_before, note)
         {history}
     ){also}"""
+
+
+def _kept(clauses: Clauses) -> str:
+    """Return the columns of ``job`` in ``moved``."""
+    if "columns" not in clauses:
+        return "job.*"
+    names = dict.fromkeys([*_LOGGED, *clauses["columns"].split(", ")])
+    return ", ".join(f"job.{name}" for name in names)
 
 
 def _returned(verb: Verb, clauses: Clauses) -> str:

@@ -75,6 +75,10 @@ _CLAIMED = f"""
 CASE jsonb_typeof(kwargs) WHEN 'object' THEN kwargs END AS kwargs,
 CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{{}}' END AS kwargs_digest
 """
+_READ = (
+    "app, key, worker, work_ids, overrides, timeout_s, handle, flight, saga_open, saga_first_claim, rate_bucket, "
+    "output_table, kwargs"
+)
 _OPEN_ROUND = """
 opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
            SELECT id, claim, round, worker, changed_at, %(digest)s::text FROM moved)
@@ -86,6 +90,7 @@ _CLAIM = move(
     condition=_TO_BE_HAD,
     sets=_IS_OURS,
     returning=_CLAIMED,
+    columns=_READ,
     also=_OPEN_ROUND,
 )
 # For jobs behind a dependency group (gate) that this transaction has opened.
@@ -97,6 +102,7 @@ _BEGIN = move_twice(
     condition=f"{MAY_BEGIN} AND {_TO_BE_HAD}",
     sets=f"unblocked = true, {_IS_OURS}",
     returning=_CLAIMED,
+    columns=_READ,
     also=_OPEN_ROUND,
 )
 # Claimed jobs with children that wait for them to run. They are read in a statement after the claim's own: by then a

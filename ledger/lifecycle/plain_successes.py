@@ -51,6 +51,7 @@ _FINISH = move_twice(
     sets="external_status = NULL, dispatch_attempts = 0",
     forgets_work=True,
     returning="id, app, pool",
+    columns="app, pool, abort_reason",
     also=f"closed AS ({close_rounds('held AS given')}), told AS ({reporting(_SUCCEEDED)})",
 )
 

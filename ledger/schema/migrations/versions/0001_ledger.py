@@ -1215,7 +1215,7 @@ BEGIN
         UPDATE job SET state = 'succeeded', changed_at = coalesce($16::timestamptz, clock_timestamp()), worker = NULL, attempt_timeout_at = NULL, handle = NULL, next_poll_at = NULL, failed_polls = 0, alerts = NULL, external_status = NULL, dispatch_attempts = 0
         FROM held AS given
         WHERE job.id = given.id AND CASE WHEN job.state IN ('running') THEN true END
-        RETURNING job.*, given.source, given.its_claim, given.its_alerts
+        RETURNING job.id, job.changed_at, job.round, job.claim, job.state, job.notify_on, job.app, job.pool, job.abort_reason, given.source, given.its_claim, given.its_alerts
     ), logged AS (
         INSERT INTO history (job, at, kind, round, claim, claim_before, note)
         SELECT id, changed_at, CASE source WHEN 'running' THEN 3060104 END, round, claim, nullif(its_claim, claim), NULL
@@ -1345,7 +1345,7 @@ attempt_timeout_at =
     CASE WHEN NOT (job.saga_open OR $23::bool) THEN coalesce($16::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
         FROM held AS given
         WHERE job.id = given.id AND CASE WHEN job.state IN ('waiting') THEN true END
-        RETURNING job.*, given.source, given.its_claim, given.its_alerts
+        RETURNING job.id, job.changed_at, job.round, job.claim, job.state, job.notify_on, job.app, job.key, job.worker, job.work_ids, job.overrides, job.timeout_s, job.handle, job.flight, job.saga_open, job.saga_first_claim, job.rate_bucket, job.output_table, job.kwargs, given.source, given.its_claim, given.its_alerts
     ), logged AS (
         INSERT INTO history (job, at, kind, round, claim, claim_before, note)
         SELECT id, changed_at, CASE source WHEN 'waiting' THEN 2030002 END, round, claim, nullif(its_claim, claim), NULL
