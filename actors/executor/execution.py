@@ -503,7 +503,7 @@ class Execution:
         if len(outcomes) != 1 or not apps or not self._ledger.may_call_alone:
             return None
         (app,), (ended,) = apps, outcomes.items()
-        if not self._lone_ends.worth_trying(app):
+        if ended[1].ending is not Ending.DONE or not self._lone_ends.worth_trying(app):
             return None
         settled = transactions.settle_alone(self._ledger, catalogue, app, ended, capacity)
         if settled is None:
