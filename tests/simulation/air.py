@@ -166,7 +166,7 @@ class Air:
         wrong: list[str] = []
         if not _follows(calls, call, _forced(tx, call.flight)):
             wrong.append(f"{call.flight}: {_told(calls)} is followed by {_told([call])}")
-        if tx.column(_STANDS, job=call.flight.job, claim=call.claim)[0]:
+        if any(tx.column(_STANDS, job=call.flight.job, claim=call.claim)):
             last = journals.last(tx, call.flight.job)
             if last is None or last.result is not EntryResult.AWAITS:
                 if next_leg(last) != call.leg:

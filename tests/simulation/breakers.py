@@ -7,8 +7,11 @@ from sluice.ledger.database.connection import Tx
 
 # Each paused app, with the job that may be tried and the last claim before the trial.
 _OPEN = "SELECT app, coalesce(trial, -1), coalesce(trial_claim, -1) FROM app_pause"
+# Each with the claim before it. Its number is lower by more than one if a removed job had more claims.
 _BEGUN = """
-SELECT job.app, job.id, transition.claim FROM transition JOIN job ON job.id = transition.job
+SELECT job.app, job.id, transition.claim, (
+    SELECT max(claim) FROM transition earlier WHERE earlier.job = job.id AND earlier.claim < transition.claim) AS last
+FROM transition JOIN job ON job.id = transition.job
 WHERE transition.id > %(since)s AND transition.verb = 'claim'
 """
 
@@ -27,8 +30,8 @@ def begun_in_spite(tx: Tx, since: int, before: dict[str, tuple[int, int]]) -> li
     """Return the jobs that were claimed after this transition although the breaker of their app was open before."""
     return [
         f"begun although the breaker of {app} is open: {job} under claim {claim}"
-        for app, job, claim in (tx.rows(_BEGUN, since=since) if before else ())
-        if app in before and before[app] != (job, claim - 1)
+        for app, job, claim, last in (tx.rows(_BEGUN, since=since) if before else ())
+        if app in before and before[app] != (job, last)
     ]
 
 

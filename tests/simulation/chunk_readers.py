@@ -1,12 +1,13 @@
 """Random apps with keys that need work IDs, and a check that their jobs started with results."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sluice.jobs.keys.identifiers import Value
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
+from tests.simulation.removals import RemovedJob
 
 #: Job with key ``n`` needs the work IDs ``n`` and this one.
 SHARED = 3
@@ -14,7 +15,7 @@ _KEYS = (1, 2)
 
 # Work IDs that a job needed and that had not succeeded when the job began. Removed history proves nothing.
 _WITHOUT_RESULTS = f"""
-SELECT report.app || '/' || report.key || ' ' || needed.work_id
+SELECT report.app, report.key, needed.work_id, round.running_at
 FROM job report JOIN round ON round.job = report.id AND round.claim = report.claim
 CROSS JOIN LATERAL (VALUES (report.key::int), ({SHARED})) AS needed (work_id)
 WHERE report.app LIKE 'report%%' AND round.running_at IS NOT NULL AND NOT EXISTS (
@@ -70,6 +71,17 @@ def needs_work_ids(app: Mapping[str, Any]) -> bool:
     return "_func" in app.get("depends_on", {})
 
 
-def without_results(tx: Tx) -> list[str]:
-    """Return the jobs that have begun although a work ID that they need had no result, with these work IDs."""
-    return tx.column(_WITHOUT_RESULTS)
+def without_results(tx: Tx, removed: Collection[RemovedJob]) -> list[str]:
+    """Return the jobs that have begun although a work ID that they need had no result, with these work IDs. ``removed``
+    are the jobs that were removed, also those that had a result."""
+    return [
+        f"{app}/{key} {work_id}"
+        for app, key, work_id, began in tx.rows(_WITHOUT_RESULTS)
+        if not any(
+            job.app == app.replace("report", "chunks")
+            and job.state == State.SUCCEEDED
+            and work_id in job.work_ids
+            and job.changed_at <= began
+            for job, _ in removed
+        )
+    ]

@@ -13,6 +13,7 @@ from sluice.jobs.keys.calendar import Span
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
+from tests.simulation.removals import KnownRow
 from tests.simulation.tables import DAYS, Partition, Tables, day_of, keys_of
 
 #: App whose jobs make the days of a table, and the app that some of these jobs need.
@@ -114,6 +115,10 @@ class _Maker:
             if self._is_complete(day := day_of(key)):
                 self.contents[day] = tuple(self.successes[each] for each in keys_of(self._words, day))
 
+    def forget(self, key: str) -> None:
+        """Note that the job was removed. Its day keeps its contents."""
+        self._states.pop(key, None)
+
     def lacks(self, day: int) -> list[str]:
         """Return the keys of a day of which no job has succeeded."""
         return [key for key in keys_of(self._words, day) if key not in self.successes]
@@ -153,6 +158,12 @@ class DayWatch:
     def contents(self, day: Partition) -> Contents:
         """Return the successes that have made a day."""
         return self._by_table[day.table].contents.get(day.number)
+
+    def forget(self, jobs: Iterable[KnownRow]) -> None:
+        """Note that jobs were removed."""
+        for job in jobs:
+            if job.app in self._by_app:
+                self._by_app[job.app].forget(job.key)
 
     def look(
         self, tx: Tx, jobs: Mapping[int, tuple[str, Span]], begin: Callable[[int, int], None]

@@ -80,6 +80,21 @@ def drawn_notifications(rng: random.Random) -> dict[str, Any]:
     return with_drawn_rules(rng, with_drawn_pools(rng, _drawn_graph(rng, rng.randint(2, 5))))
 
 
+def drawn_removals(rng: random.Random) -> dict[str, Any]:
+    """Draw apps of any theme that does not depend on removed history."""
+    themes = (
+        drawn_apps,
+        drawn_templates,
+        drawn_chunks,
+        drawn_partitions,
+        drawn_sagas,
+        drawn_trips,
+        drawn_breakers,
+        drawn_expansions,
+    )
+    return rng.choice(themes)(rng)
+
+
 def changed_apps(rng: random.Random, apps: dict[str, Any]) -> dict[str, Any]:
     """Return the same apps with the same keys, but with other dependencies and another command for a single app."""
     earlier = [

@@ -1,6 +1,8 @@
 """Random jobs that running jobs add, and the checks of these jobs."""
 
 import random
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from sluice.jobs.expansions import Expansion, encoded
@@ -19,7 +21,7 @@ NESTED = f"{SPLIT}_again"
 WISHES = (9, 15)
 # Each with the jobs that it has added and the jobs that exist.
 _EXPANDED = f"""
-SELECT job.app, job.key, job.claim,
+SELECT job.app, job.key, job.claim, job.changed_at,
        1 = (SELECT count(*) FROM transition WHERE transition.job = job.id AND target = '{State.SUCCEEDED}') AS once,
        ARRAY(SELECT child.app || '/' || child.key FROM need JOIN job child ON child.id = need.child
              WHERE need.parent = job.id AND need.added) AS added,
@@ -78,20 +80,25 @@ class DrawnExpansions:
         self._drawn[claimed.name, claimed.claim] = drawn
         return encoded(drawn)
 
-    def wrong(self, tx: Tx, app: dict[str, Any]) -> list[str]:
+    def wrong(
+        self, tx: Tx, app: dict[str, Any], *, was_removed: Callable[[JobName, datetime], bool]
+    ) -> list[str]:
         """Return the violations of a world at rest: named jobs that do not exist, jobs that were added and are not
         named, and last jobs without their added needs. ``app`` is the definition of ``join``.
 
-        A ``join`` that needs the job by its definition cannot have begun before its first success.
+        A ``join`` that needs the job by its definition cannot have begun before its first success. A named job that
+        ``was_removed`` after that need not exist, nor have the added needs if it exists again.
         """
         waits_for = app.get("depends_on", {}).get("app_name", [])
         found: list[str] = []
-        for name, key, claim, once, added, existing in tx.rows(_EXPANDED):
+        for name, key, claim, since, once, added, existing in tx.rows(_EXPANDED):
             drawn = self._drawn[JobName(name, key), claim]
-            named = {str(name) for each in drawn for name in (*each.parts, each.then) if name}
+            named = {name for each in drawn for name in (*each.parts, each.then) if name}
+            gone = {str(name) for name in named if was_removed(name, since)}
+            named = {str(name) for name in named}
             last = {str(each.then) for each in drawn if each.then and once and name in waits_for}
             shared = self._named_by_others(JobName(name, key))
-            if named - set(existing) or set(added) - named - shared or last - set(added):
+            if named - set(existing) - gone or set(added) - named - shared or last - set(added) - gone:
                 found.append(f"{name}/{key} under claim {claim} names {named} and has added {added}")
         return found
 

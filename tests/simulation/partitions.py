@@ -1,7 +1,7 @@
 """Random apps that are keyed by partition, submissions for them, and checks of their partitions after each step."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from sluice.broker.messages import Landed
@@ -13,6 +13,7 @@ from sluice.jobs.states import LIVE, State, sql_list
 from sluice.ledger.database.connection import Tx
 from tests.simulation.days import MAKER, DayWatch, drawn_day_words
 from tests.simulation.readers import ReaderWatch, Rows, Step
+from tests.simulation.removals import KnownRow
 from tests.simulation.slices import drawn_by
 from tests.simulation.tables import DAYS, Partition, Tables, slices_of
 
@@ -129,6 +130,12 @@ class Watch:
         self._ever: set[Partition] = set()
         self._landed: set[Partition] = set()
         self._ever_stale: set[Partition] = set()
+        #: Partitions of which the job was removed, and those of them for which a rerun of it was requested.
+        self._disowned: set[Partition] = set()
+        self._again: set[Partition] = set()
+        #: Owners of the partitions after the last step, and the jobs for which a rerun was requested.
+        self._owners: Mapping[Partition, int | None] = {}
+        self._anew: set[int] = set()
         self._days = DayWatch(apps, self._tables, self._landed)
         self.readers = ReaderWatch(self._tables, self._days)
 
@@ -148,6 +155,16 @@ class Watch:
             self._tables.partition(landing.table, each) for span in spans for each in _each(span)
         }
 
+    def forget(self, jobs: Collection[KnownRow]) -> None:
+        """Note that jobs were removed."""
+        gone = {job.id for job in jobs}
+        for each in self._there:
+            if self._owners.get(each) in gone:
+                self._disowned.add(each)
+        self._again |= {each for each, job in self._owners.items() if job in gone & self._anew}
+        self._days.forget(jobs)
+        self.readers.forget(jobs)
+
     def look(self, tx: Tx, since: int) -> list[str]:
         """Return the violations. ``since`` is the last transition before this step."""
         rows = _read(tx)
@@ -158,6 +175,8 @@ class Watch:
         ran, anew = set(tx.column(_RAN)), set(tx.column(_ASKED_ANEW))
         begun = [jobs[job] for job in tx.column(_BEGUN, since=since) if job in jobs]
         gone = self._there - there
+        self._owners, self._anew = owners, anew
+        self._disowned &= there
         wrong = self._look_at_days(tx, jobs, rows)
         self._there, self._ever = there, self._ever | there
         return [
@@ -174,7 +193,7 @@ class Watch:
             ),
             *(
                 f"{each} exists, although no job has run for it and it has not landed"
-                for each in there - self._landed
+                for each in there - self._landed - self._disowned
                 if owners[each] not in ran and not self._days.is_day(each)
             ),
             *(
@@ -204,7 +223,8 @@ class Watch:
             for table in self._tables.filled_by(app, by and next(iter(by.values())))
             if not table.is_daily
             for day in _each(Span(DAYS.read(start), DAYS.read(end)))
-            if (each := self._tables.partition(table.table, day)) not in rows.there | self._ever_stale
+            if (each := self._tables.partition(table.table, day))
+            not in rows.there | self._ever_stale | self._again
             and rows.owners.get(each) not in anew
         ]
 

@@ -14,6 +14,7 @@ from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
 from sluice.ledger.database.connection import Tx
 from tests.simulation.days import MAKER, RAW, DayWatch, drawn_dated
+from tests.simulation.removals import KnownRow
 from tests.simulation.tables import Partition, Tables, day_of
 
 #: App whose jobs read tables, an app that needs these jobs, and an app with partitions that reads their days.
@@ -105,6 +106,8 @@ class ReaderWatch:
         self._table = tables.of(READER)
         self._is_vague = self._table is not None and not all(each.is_exact for each in self._table.readings)
         self._keys: dict[int, tuple[str, str]] = {}
+        #: Keys of removed jobs that read tables. Days may be stale because of them.
+        self._removed: dict[int, str] = {}
         self._runs: dict[int, _Run] = {}
         self._before: dict[int, _Run] = {}
         self._requests: set[tuple[int, int]] = set()
@@ -138,6 +141,15 @@ class ReaderWatch:
             for id, (app, key) in self._keys.items()
             if app == READER
         }
+
+    def forget(self, jobs: Collection[KnownRow]) -> None:
+        """Note that jobs were removed."""
+        for job in jobs:
+            if job.app == READER:
+                self._removed[job.id] = job.key
+            self._outdated.discard(job.id)
+            self._outdated_by_steps.discard(job.id)
+            self._runs.pop(job.id, None)
 
     def note(self, rows: Rows) -> None:
         """Note which partitions were made since the last call."""
@@ -219,7 +231,8 @@ class ReaderWatch:
         for reading, each in self._tables.inputs(day):
             if each in ever_stale or each not in self._done or not reading.is_exact:
                 return True
-        jobs = {id for id, (app, key) in self._keys.items() if app == READER and day_of(key) == day.number}
+        known = self._removed | {id: key for id, (app, key) in self._keys.items() if app == READER}
+        jobs = {id for id, key in known.items() if day_of(key) == day.number}
         return any(
             self._contents(each) != contents
             for (job, _), found in self._found.items()

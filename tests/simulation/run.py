@@ -26,6 +26,7 @@ from tests.simulation.definitions import (
     drawn_expansions,
     drawn_notifications,
     drawn_partitions,
+    drawn_removals,
     drawn_sagas,
     drawn_templates,
     drawn_trips,
@@ -37,6 +38,7 @@ from tests.simulation.journals import misplaced, off_course
 from tests.simulation.overdue_work import neglected
 from tests.simulation.pauses import begun, held_back
 from tests.simulation.pools import crowded, overdrawn, waiting_in_vain
+from tests.simulation.removals import ClaimWatch
 from tests.simulation.world import CALM_S, PATIENCE_S, RESUMED_S, STILL_S, World
 from tests.world import catalogue_of
 
@@ -51,18 +53,21 @@ SELECT history.last_value, saga_signal.last_value, (SELECT count(*) FROM saga_jo
 FROM history_id_seq history, saga_signal_id_seq saga_signal
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
-# Jobs that ended, with success or failure, while a submission requested their children too.
+# Jobs that ended while a submission requested their children too, each with the last such time.
 _PUSHED = f"""
-SELECT DISTINCT job.app, job.key, job.state FROM job
+SELECT job.app, job.key, job.state, max(transition.at) FROM job
 JOIN submission_job ON submission_job.job = job.id JOIN submission ON submission.number = submission_job.submission
+JOIN transition ON transition.job = job.id AND transition.target = job.state
+    AND transition.at > submission.planned_at
+    AND (submission_job.request_reason = {RequestReason.PUSHED:d}
+         OR transition.at <= coalesce(submission.ended_at, transition.at))
 WHERE job.state IN ({_PUSHING}) AND submission.push AND submission.state <> '{SubmissionState.CANCELLED}'
-  AND EXISTS (SELECT 1 FROM transition WHERE transition.job = job.id
-              AND transition.target = job.state AND transition.at > submission.planned_at
-              AND (submission_job.request_reason = {RequestReason.PUSHED:d}
-                  OR transition.at <= coalesce(submission.ended_at, transition.at)))
+GROUP BY job.id
 """
 
 
+#: Theme of the worlds in which old jobs are removed.
+REMOVALS = "removals"
 #: Possible subjects of a world.
 THEMES = {
     "anything": drawn_apps,
@@ -74,6 +79,7 @@ THEMES = {
     "breakers": drawn_breakers,
     "expansions": drawn_expansions,
     "notifications": drawn_notifications,
+    REMOVALS: drawn_removals,
 }
 
 
@@ -111,7 +117,7 @@ def simulate(
     rng = random.Random(seed)
     apps = THEMES[theme](rng)
     fate = FaultSource(seed, faults or drawn(rng), plan)
-    world = World(ground, rng, apps, catalogue_of(apps), fate)
+    world = World(ground, rng, apps, catalogue_of(apps), fate, removes=theme == REMOVALS)
     try:
         _run(world)
     except Exception as error:
@@ -160,11 +166,13 @@ class _Watched:
         self._moves: list[int] = []
         self._held: set[int] = set()
         self._open: dict[str, tuple[int, int]] = {}
+        self._claims = ClaimWatch()
 
     def look(self, tx: Tx) -> list[str]:
         """Return the violations."""
         wrong = [] if self._world.watch.is_idle else self._world.watch.look(tx, self._transition)
         *moved, has_pools, has_pauses, has_breakers = tx.rows(_MOVES)[0]
+        wrong += self._removed(tx)
         if moved != self._moves:
             wrong += self._look_at_moves(tx, has_steps=moved[2] > 0, has_pools=has_pools)
             self.moved_s = max(self.moved_s, self._world.elapsed_s)
@@ -181,8 +189,8 @@ class _Watched:
         """Return the violations of a world at rest."""
         world = self._world
         return [
-            *(f"nobody planned {name}" for name in _not_pushed(tx, world.catalogues)),
-            *(f"not accounted for: {each}" for each in unaccounted(tx)),
+            *(f"nobody planned {name}" for name in _not_pushed(tx, world)),
+            *(f"not accounted for: {each}" for each in unaccounted(tx, world.removals)),
             *(f"requested, and missing: {each}" for each in world.watch.left_out(tx)),
             *world.watch.left_of_days(tx),
             *(f"not as drawn: {each}" for each in world.unplanned(tx)),
@@ -191,6 +199,17 @@ class _Watched:
             *world.mail.left(tx),
             *off_course(tx),
         ]
+
+    def _removed(self, tx: Tx) -> list[str]:
+        """Return the violations of removals since the last call."""
+        removals = self._world.removals
+        if removals is None:
+            return []
+        wrong, removals.wrong = [*removals.wrong, *self._claims.look(tx)], []
+        if removals.has_removed:
+            removals.has_removed = False
+            self.moved_s, self._moves = max(self.moved_s, self._world.elapsed_s), []
+        return wrong
 
     def _look_at_moves(self, tx: Tx, *, has_steps: bool, has_pools: bool) -> list[str]:
         since = self._transition
@@ -214,17 +233,18 @@ def _left(tx: Tx) -> list[str]:
     return unfinished(tx) or untold(tx) or ["a submission is open though no job is"]
 
 
-def _not_pushed(tx: Tx, catalogues: list[Catalogue]) -> list[JobName]:
+def _not_pushed(tx: Tx, world: World) -> list[JobName]:
     """Return children that must follow from the end of a job and that the ledger does not have.
 
     If the definitions changed on the way, only children by both the old and the new definitions count. Jobs that read
-    tables need not follow.
+    tables need not follow. A child that was removed later has followed.
     """
-    ended = [(JobName(app, key), State(state)) for app, key, state in tx.rows(_PUSHED)]
+    ended = [(JobName(app, key), State(state), at) for app, key, state, at in tx.rows(_PUSHED)]
     children = {
         child
-        for name, state in ended
-        for child in set.intersection(*(_children(catalogue, name, state) for catalogue in catalogues))
+        for name, state, at in ended
+        for child in set.intersection(*(_children(catalogue, name, state) for catalogue in world.catalogues))
+        if not world.was_removed(child, at)
     }
     return sorted(children - set(known_jobs.find(tx, sorted(children))))
 

@@ -64,6 +64,7 @@ BUSY = {
     "breakers": 24,
     "expansions": 68,
     "notifications": 9,
+    "removals": 3,
 }
 
 

@@ -120,14 +120,14 @@ class Trips:
         self._reversible = {
             name for name, app in apps.items() if app.get("compensate") not in {None, "irreversible"}
         }
-        self._seen: set[str] = set()
+        self._seen: set[int] = set()
 
     def look(self, tx: Tx) -> list[str]:
         """Return the violations."""
         if not self._reversible:
             return []
-        planned = [row for row in tx.rows(_PLANNED) if row[0] not in self._seen]
-        self._seen |= {id_ for id_, *_ in planned}
+        planned = [row for row in tx.rows(_PLANNED) if row[1] not in self._seen]
+        self._seen |= {undo for _, undo, *_ in planned}
         return [
             *(wrong for row in planned for wrong in self._look_at(tx, *row)),
             *(f"{undo} runs before {child} is undone" for undo, child in tx.rows(_BELOW)),

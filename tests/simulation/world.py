@@ -1,7 +1,8 @@
 """One simulated world: definitions, an installation, and users that send messages."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -11,12 +12,13 @@ from sluice.actors.client import Client
 from sluice.actors.planner.landed_partitions import stale_partitions
 from sluice.broker.messages import Landed, Message, Resume, Tick
 from sluice.jobs.catalogue import Catalogue
+from sluice.jobs.model.names import JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.retention import removal
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource
 from sluice.ops.simulation.installation import SimulatedInstallation
-from tests.simulation import days
+from tests.simulation import days, removals
 from tests.simulation.air import Air
 from tests.simulation.definitions import changed_apps, drawn_wish
 from tests.simulation.environment import Ground
@@ -26,6 +28,7 @@ from tests.simulation.notifications import Mail
 from tests.simulation.partitions import Watch, all_days, all_landed
 from tests.simulation.pauses import drawn_pauses
 from tests.simulation.readers import CHILD, READER
+from tests.simulation.removals import Removals, RemovedJob
 from tests.simulation.retries import Retrier, drawn_times
 from tests.simulation.sagas import LOOK_S, Operator
 from tests.simulation.trips import Trips
@@ -54,7 +57,8 @@ PRUNED_AT_ONCE = 5
 class World:
     """One world. ``step`` processes one event.
 
-    Messages of users are drawn from ``rng`` before the world begins, everything else is drawn by ``fate``.
+    Messages of users are drawn from ``rng`` before the world begins, everything else is drawn by ``fate``. If the world
+    ``removes``, jobs that ended some seconds ago are removed.
     """
 
     def __init__(
@@ -64,6 +68,8 @@ class World:
         apps: dict[str, Any],
         catalogue: Catalogue,
         fate: FaultSource,
+        *,
+        removes: bool = False,
     ) -> None:
         self.agenda = agenda = Agenda(fate)
         fate.elapsed_s = lambda: agenda.elapsed_s
@@ -78,6 +84,7 @@ class World:
         self.air = Air(fate, agenda, self.plain, self._send_news)
         self.mail = Mail(fate, agenda, self._ledger, self.plain, self._publish)
         self.labour = Labour(fate)
+        self.removals = Removals(fate, agenda, self._ledger, self.plain, self._forget) if removes else None
         self.installation = SimulatedInstallation(
             self._ledger,
             fate,
@@ -95,7 +102,7 @@ class World:
         self._client = client
         self._acts = 0
         self._requested_again = 0
-        self._wishes = rng.randint(*_wishes(apps))
+        self._wishes = rng.randint(*(removals.WISHES if removes else _wishes(apps)))
         self._begin()
 
     def step(self) -> None:
@@ -127,7 +134,13 @@ class World:
     def unplanned(self, tx: Tx) -> list[str]:
         """Return the violations among the jobs that jobs add. An edited ``join`` has no needs that are known here."""
         is_edited = len(self.catalogues) > 1
-        return self.labour.expansions.wrong(tx, {} if is_edited else self._apps.get("join", {}))
+        return self.labour.expansions.wrong(
+            tx, {} if is_edited else self._apps.get("join", {}), was_removed=self.was_removed
+        )
+
+    def was_removed(self, name: JobName, since: datetime) -> bool:
+        """Return whether the job was removed then or later."""
+        return self.removals is not None and self.removals.was_removed(name, since)
 
     @property
     def steps(self) -> int:
@@ -152,7 +165,10 @@ class World:
             wish = drawn_wish(self._rng, self._apps, number, self._submitted)
             if isinstance(wish, Landed):
                 self.watch.hear(wish)
-            self._say_at(self._rng.random() * FAULTY_S * 0.7, wish)
+            at_s = self._rng.random() * FAULTY_S * 0.7
+            self._say_at(at_s, wish)
+            if self.removals:
+                self._say_again(at_s, wish)
         for at_s, message in drawn_pauses(self._rng, self._submitted, FAULTY_S):
             self._say_at(at_s, message)
         self._plan_repairs()
@@ -160,7 +176,9 @@ class World:
         self._at(RESUMED_S, self._resume)
         self._at(TICK_S, self._tick)
         catalogue = self.catalogues[0]
-        if (
+        if self.removals:
+            self._at(removals.PERIOD_S, self._remove)
+        elif (
             self._wishes % 3 == 0
             and self.mail.is_idle
             and not any(app.saga or app.compensate for app in catalogue.values())
@@ -191,6 +209,13 @@ class World:
 
     def _say_at(self, at_s: float, message: Message) -> None:
         self.agenda.after(at_s, partial(self._send_news, message), about="a wish")
+
+    def _say_again(self, at_s: float, message: Message) -> None:
+        """Send a message again, mostly after everything that it requested was removed."""
+        rng = self._fate.rng("repetitions")
+        for _ in range(rng.choice((0, 1, 2))):
+            at_s += rng.uniform(0.2, 1.0) * FAULTY_S / 2
+            self._say_at(at_s, message)
 
     def _resume(self) -> None:
         """Resume all paused submissions, and land all partitions that are made outside."""
@@ -247,6 +272,15 @@ class World:
         self._at(PRUNED_EVERY_S, self._prune)
         with self._ledger.by(f"whoever prunes at {self.elapsed_s:.0f} s"):
             self._ledger.transact(lambda tx: removal.prune(tx, keep_s=PRUNED_EVERY_S, limit=PRUNED_AT_ONCE))
+
+    def _remove(self) -> None:
+        """Remove history, jobs and submissions that are older than some seconds."""
+        self._at(removals.PERIOD_S, self._remove)
+        if self.removals:
+            self.removals.act()
+
+    def _forget(self, jobs: Collection[RemovedJob]) -> None:
+        self.watch.forget([job for job, _ in jobs])
 
 
 def _wishes(apps: dict[str, Any]) -> tuple[int, int]:
