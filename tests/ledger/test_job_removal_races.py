@@ -1,11 +1,13 @@
 """Races of the removal of jobs with operations on them, stopped at every statement."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
-from sluice.broker.messages import Message
+from sluice.broker.messages import Message, Submit
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Ledger
@@ -97,3 +99,34 @@ def test_a_submission_is_accepted_as_new_if_the_earlier_one_is_removed_meanwhile
         return stopped
 
     at_each_statement(meet_at, most=STATEMENTS_MAX)
+
+
+def _submit_by_sql(ledger: Ledger) -> Any:
+    sql = "SELECT sluice.submit(%(request)s::jsonb)"
+    request = json.dumps({"id": "first", "app": "a", "key": "1", "push": "wanted"})
+    return ledger.transact(lambda tx: tx.column(sql, request=request))
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["the removal stops", "the submission stops"])
+@pytest.mark.parametrize("by_sql", [False, True], ids=["by a message", "by SQL"])
+def test_a_refused_submission_that_is_removed_meanwhile_is_received_as_new(
+    embedded_url: str, by_sql: bool, swapped: bool
+) -> None:
+    def arrange(m: Acts) -> tuple[Act, Act]:
+        m.world.apps("a")
+        unreadable = b'{"id": "first", "app": "a", "key": "1", "rerun": "unknown"}'
+        m.handle(Submit(id="a message", submission=msgspec.Raw(unreadable)))(m.world.ledger)
+        later(m.world)
+        assert m.world.submission("first") is SubmissionState.REFUSED
+        return _removing_submissions, _submit_by_sql if by_sql else m.plan("a", id="first", push="wanted")
+
+    def check(m: Acts, _: object, __: object) -> None:
+        if by_sql:
+            # Its time is the database's, long after that of this world.
+            assert m.world.submission("first") is SubmissionState.RECEIVED
+            return
+        m.world.tick(after_s=60)
+        finish_all_jobs(m.world)
+        assert m.world.submission("first") is SubmissionState.SUCCEEDED
+
+    meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
