@@ -146,12 +146,7 @@ class RemovedRows(NamedTuple):
 def remove_jobs(tx: Tx, *, keep_s: float, after: int = 0, limit: int) -> RemovedRows:
     """Examine at most ``limit`` jobs, in id order, and remove jobs that ended more than ``keep_s`` ago."""
     found, place = _next(tx, _NEXT, keep_s, after, limit)
-    if jobs := _removable(tx, keep_s, found):
-        jobs = tx.column(_HOLD, jobs=jobs)
-        children = tx.column(_HOLD, jobs=tx.column(_CHILDREN, jobs=jobs))
-        busy = {*tx.column(_WITH_OTHER_CHILDREN, jobs=jobs, held=[*jobs, *children])}
-        jobs = _removable(tx, keep_s, [job for job in jobs if job not in busy])
-    if jobs:
+    if jobs := _lock(tx, keep_s, _removable(tx, keep_s, found)):
         _remove(tx, jobs)
     return RemovedRows(len(jobs), place)
 
@@ -206,6 +201,17 @@ def _next(tx: Tx, sql: str, keep_s: float, after: int, limit: int) -> tuple[list
 
 def _removable(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
     return tx.column(_REMOVABLE, jobs=jobs, keep_s=keep_s) if jobs else []
+
+
+def _lock(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
+    """Lock these jobs and their children. Return the jobs of which all children are locked and that may still be
+    removed."""
+    if not jobs:
+        return []
+    jobs = tx.column(_HOLD, jobs=jobs)
+    children = tx.column(_HOLD, jobs=tx.column(_CHILDREN, jobs=jobs))
+    busy = {*tx.column(_WITH_OTHER_CHILDREN, jobs=jobs, held=[*jobs, *children])}
+    return _removable(tx, keep_s, [job for job in jobs if job not in busy])
 
 
 def _remove(tx: Tx, jobs: list[int]) -> None:
