@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from psycopg.errors import DeadlockDetected
 
 from sluice.broker.messages import Message, Submit
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State
+from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.retention import job_removal
 from tests.ledger.ages import KEEP_S, later, prune
@@ -65,6 +67,32 @@ def test_a_verb_finds_an_old_job_complete_or_not_at_all(embedded_url: str, other
             assert states["c"] is State.SUCCEEDED
         if "rerun" in other or other == "ask for it":
             assert states["b" if other != "rerun downstream" else "a"] is State.SUCCEEDED
+
+    meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["the removal stops", "the rerun stops"])
+def test_a_parent_stays_if_a_child_runs_again_meanwhile(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch, swapped: bool
+) -> None:
+    """The rerun locks the child, and later its other parent. A removal that has locked only that parent must not wait
+    for the child."""
+    # After a deadlock the transaction would run again, which would hide it.
+    monkeypatch.setattr(connection, "_ONCE_MORE", (connection.RemovedMeanwhile,))
+    monkeypatch.setattr(connection, "_FORBIDDEN", (DeadlockDetected,))
+
+    def arrange(m: Acts) -> tuple[Act, Act]:
+        m.world.apps("a -> c, b -> c")
+        m.world.submit("c", push="wanted")
+        for app in "abc":
+            m.world.finish(app)
+        later(m.world)
+        prune(m.world)
+        return _removing, m.plan("a", rerun="downstream", push="wanted")
+
+    def check(m: Acts, _: int, __: object) -> None:
+        states = m.world.states()
+        assert "b" in states or states.get("c") not in LIVE, states
 
     meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
 
