@@ -30,7 +30,12 @@ SELECT transition.job, transition.claim, verb, target, coalesce(round.error, '')
 FROM transition JOIN round ON round.job = transition.job AND round.claim = transition.claim
 WHERE transition.id > %(since)s AND source = '{State.EXECUTED}' ORDER BY transition.id
 """
-_KEPT = "SELECT token FROM saga_signal WHERE token = ANY(%(heard)s)"
+# A repeated event may come after its job was removed. Then it waits for another job with the name.
+_KEPT = """
+SELECT token FROM saga_signal WHERE token = ANY(%(heard)s)
+UNION ALL SELECT token FROM saga_signal_early early WHERE token = ANY(%(heard)s)
+  AND NOT EXISTS (SELECT 1 FROM job WHERE job.app = early.app AND job.key = early.key)
+"""
 _FORCED = f"""
 SELECT step FROM saga_journal WHERE job = %(job)s AND flight = %(flight)s AND result = '{EntryResult.FORCED}'
 """

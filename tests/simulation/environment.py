@@ -10,17 +10,19 @@ from sluice.jobs.simulated import NO_FAULTS
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ops.simulation.faults import FaultSource
-from sluice.ops.simulation.mortal_ledger import CrashingLedger
+from tests.simulation.overlap import OverlappedLedger
 
 _NOBODY = FaultSource(0, NO_FAULTS)
 
 
 class Ground:
-    """Ledgers of a world. ``ledger`` belongs to the installation and has faults; ``plain`` is for checks."""
+    """Ledgers of a world. ``ledger`` belongs to the installation and has faults, ``plain`` is for checks, and
+    ``beside`` is for transactions that overlap with those of the installation."""
 
     def __init__(self, url: str) -> None:
         self.plain = Ledger(url, connections=1, steady=True, clock=self._now)
-        self.ledger = CrashingLedger(url, _NOBODY, self._now)
+        self.ledger = OverlappedLedger(url, _NOBODY, self._now)
+        self.beside = Ledger(url, connections=1, steady=True, clock=self._now)
         self._clock: Callable[[], datetime] | None = None
 
     def begin(self, fate: FaultSource, clock: Callable[[], datetime]) -> None:
@@ -32,6 +34,7 @@ class Ground:
     def close(self) -> None:
         self.plain.close()
         self.ledger.close()
+        self.beside.close()
 
     def _now(self) -> datetime:
         if self._clock is None:

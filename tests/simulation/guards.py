@@ -1,6 +1,6 @@
 """Guards that a test can break, by the effect of breaking them. Guards of sagas are in ``guards_of_sagas.py``, those of
-notifications in ``guards_of_notifications.py``, and those of jobs that read tables, and of slices, in
-``guards_of_tables.py``."""
+notifications in ``guards_of_notifications.py``, those of removals in ``guards_of_removals.py``, and those of jobs that
+read tables, and of slices, in ``guards_of_tables.py``."""
 
 from itertools import islice
 
@@ -22,6 +22,7 @@ from sluice.planner.keyspaces.partitions.partition_plan import Layout
 from tests.simulation import (
     guards_of_chunk_readers,
     guards_of_notifications,
+    guards_of_removals,
     guards_of_sagas,
     guards_of_tables,
 )
@@ -191,6 +192,7 @@ GUARDS = (
     | guards_of_notifications.MUTANTS
     | guards_of_chunk_readers.MUTANTS
     | guards_of_tables.MUTANTS
+    | guards_of_removals.MUTANTS
 )
 
 

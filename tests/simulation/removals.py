@@ -6,24 +6,39 @@ issued again and that its partitions stay.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
+import psycopg
+
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.submission import SubmissionState
-from sluice.jobs.states import TERMINAL, State
-from sluice.ledger.database.connection import Ledger, Tx
+from sluice.jobs.model.submission import SAGA, SubmissionState
+from sluice.jobs.states import TERMINAL, State, sql_list
+from sluice.ledger.database.connection import Tx
 from sluice.ledger.retention import job_removal, removal
 from sluice.ops.simulation.event_queue import Agenda
 from sluice.ops.simulation.faults import FaultSource
-from sluice.ops.simulation.mortal_ledger import CrashingLedger
+from tests.simulation.environment import Ground
+from tests.simulation.overlap import Between, overlapped
 
 #: Messages of users in a world with removals, at least and at most: enough for a job to be requested again later.
 WISHES = (8, 20)
 #: Seconds between two removals.
 PERIOD_S = 2.0
-#: Batches of a world at rest, at most.
-BATCHES_MAX = 200
+#: Share of the statements of a plan before which jobs are removed, in a world in which removals overlap with other
+#: transactions until this many seconds. Few jobs would be left to them if there were other removals too.
+OVERLAPS_SHARE, OVERLAPS_UNTIL_S = 0.08, 80.0
+#: Share of the other removals in which events happen.
+STEPS_SHARE = 0.5
+#: Events within a removal, at most.
+STEPS_MAX = 5
+#: Jobs and submissions that an overlapping removal examines, at most.
+LIMIT = 1000
+
+# An overlapping removal runs while another transaction is stopped, so it would wait indefinitely.
+_DO_NOT_WAIT = "SET LOCAL lock_timeout = '20ms'"
 
 _JOBS = """
 SELECT job.id, app, key, state, claim, changed_at, saga_open, bisected_from, undoes, undoes_claim,
@@ -44,9 +59,15 @@ UNION ALL SELECT 'an expansion' FROM expansion WHERE NOT EXISTS (SELECT 1 FROM j
 UNION ALL SELECT 'history' FROM transition WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = transition.job)
 UNION ALL SELECT 'a round' FROM round WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = round.job)
 """
+# Jobs that have not ended keep their parents. Failed sagas across apps stay until they are undone.
+_MAY_STAY = f"""
+SELECT EXISTS (SELECT 1 FROM job WHERE saga_open OR state NOT IN ({sql_list(*sorted(TERMINAL))}))
+    OR EXISTS (SELECT 1 FROM submission WHERE request ->> 'mode' = '{SAGA}' OR request ? 'compensates')
+"""
 _OPEN = frozenset({SubmissionState.RECEIVED, SubmissionState.ACTIVE})
 _CLAIMS = f"""
-SELECT transition.id, app, key, transition.claim, transition.source = '{State.RUNNING}'
+SELECT transition.id, app, key, transition.claim, transition.source = '{State.RUNNING}',
+       EXISTS (SELECT 1 FROM gate WHERE gate.child = job.id)
 FROM transition JOIN job ON job.id = transition.job
 WHERE transition.id > %(since)s AND '{State.RUNNING}' IN (transition.source, transition.target) ORDER BY transition.id
 """
@@ -91,6 +112,9 @@ class _Rows(NamedTuple):
     floor: int
 
 
+_NOTHING = _Rows({}, {}, (), 0)
+
+
 class RemovedJob(NamedTuple):
     row: KnownRow
     at: datetime
@@ -99,44 +123,106 @@ class RemovedJob(NamedTuple):
 class Removals:
     """Removal of old jobs in one world. ``wrong`` collects violations, ``jobs`` are all jobs that were removed.
 
-    ``removed`` is called with the jobs of each removal.
+    ``removed`` is called with the jobs of each removal. Most removals are events of their own. Others happen between
+    two statements of another transaction, or ``step`` has events happen between the choice of old jobs and their locks.
     """
 
     def __init__(
         self,
         fate: FaultSource,
         agenda: Agenda,
-        ledger: CrashingLedger,
-        plain: Ledger,
+        ground: Ground,
+        *,
         removed: Callable[[Collection[RemovedJob]], None],
+        step: Callable[[], None],
     ) -> None:
         self.wrong: list[str] = []
         self.jobs: list[RemovedJob] = []
         self.has_removed = False
+        self._fate = fate
         self._agenda = agenda
-        self._ledger = ledger
-        self._plain = plain
+        self._ledger, self._plain, self._beside = ground.ledger, ground.plain, ground.beside
         self._removed = removed
+        self._step = step
         rng = fate.rng("removals")
         self.keep_s = rng.choice((1.0, 4.0, 10.0))
         self._history_s = rng.choice((0.2, 1.0)) * self.keep_s
         self._limit = rng.choice((2, 5, 1000))
+        self._overlaps = rng.random() < 0.5
         self._last: dict[JobName, datetime] = {}
+        self._is_removing = self._has_stepped = False
+        self._before = _NOTHING
+        self._ledger.between = self._overlap
 
     def act(self) -> None:
         """Remove one batch of history, and then one batch of jobs and submissions."""
+        if self._is_removing or (self._overlaps and self._agenda.elapsed_s < OVERLAPS_UNTIL_S):
+            return
         with self._ledger.by(f"the removal at {self._agenda.elapsed_s:.0f} s"):
-            self._ledger.transact(self._prune)
-            self.checked(lambda: self._ledger.transact(self._sweep))
+            if self._fate.number("steps within a removal") < STEPS_SHARE:
+                self._checked(partial(self._remove_all, self._have_steps))
+                return
+            self._checked(self._remove_batch)
 
-    def checked(self, remove: Callable[[], object]) -> None:
+    def _remove_batch(self) -> None:
+        self._ledger.transact(self._prune)
+        self._ledger.transact(self._sweep)
+
+    def _overlap(self, tx: Tx, sql: str) -> None:
+        """Remove everything that is old enough, sometimes, before a statement of another transaction. Transactions that
+        have looked up jobs are the ones that rely on them."""
+        share = OVERLAPS_SHARE if tx.seen_jobs else OVERLAPS_SHARE / 20
+        if self._overlaps and not self._is_removing and self._fate.number("overlaps") < share:
+            self._checked(partial(self._remove_all, lambda tx, sql: None))
+
+    def _remove_all(self, between: Between) -> None:
+        """Remove everything that is old enough, unless that has to wait for another transaction."""
+        with suppress(psycopg.errors.LockNotAvailable):
+            with self._beside.begin() as tx:
+                tx.write(_DO_NOT_WAIT)
+                removal.prune(tx, keep_s=self._history_s, limit=LIMIT)
+            with self._beside.begin() as tx:
+                tx.write(_DO_NOT_WAIT)
+                job_removal.remove_jobs(overlapped(tx, between), keep_s=self.keep_s, limit=LIMIT)
+                job_removal.remove_submissions(tx, keep_s=self.keep_s, limit=LIMIT)
+
+    def _have_steps(self, tx: Tx, sql: str) -> None:
+        """Have some events happen before jobs are locked."""
+        if sql == job_removal._HOLD and not self._has_stepped:
+            self._has_stepped = True
+            for _ in range(1 + int(STEPS_MAX * self._fate.number("steps within a removal"))):
+                self._step()
+            self._before = self._plain.transact(_read)
+
+    def _checked(self, remove: Callable[[], object]) -> None:
         """Remove, and compare the rows before and after it."""
-        before = self._plain.transact(_read)
+        self._before = self._plain.transact(_read)
+        self._is_removing, self._has_stepped = True, False
         try:
             remove()
         finally:
-            self._compare(before, self._plain.transact(_read), self._agenda.now)
+            self._is_removing = False
+            self._compare(self._before, self._plain.transact(_read), self._agenda.now)
             self.wrong += [f"{each} of a removed job is left" for each in self._plain.transact(_orphans)]
+
+    def settle(self) -> list[str]:
+        """Let everything become old in a world at rest, and remove it. Return the jobs and submissions that stay
+        without a reason."""
+        removed = None
+        while removed != len(self.jobs):
+            removed = len(self.jobs)
+            self._agenda.skip_to(self._agenda.now + timedelta(seconds=2 * self.keep_s))
+            self._checked(partial(self._remove_all, lambda tx, sql: None))
+        rows = self._plain.transact(_read)
+        if self.wrong or self._plain.transact(_may_stay):
+            return self.wrong
+        return [
+            *(f"{job.name} is {job.state}, and is never removed" for job in rows.jobs.values()),
+            *(
+                f"submission {each.id} is {each.state}, and is never removed"
+                for each in rows.submissions.values()
+            ),
+        ]
 
     def was_removed(self, name: JobName, since: datetime) -> bool:
         """Return whether the job was removed then or later."""
@@ -163,7 +249,7 @@ class Removals:
         submissions = [row for number, row in before.submissions.items() if number not in after.submissions]
         if not jobs and not submissions:
             return
-        self.has_removed = True
+        self.has_removed = self._ledger.has_written = True
         self.wrong += _violations(before, jobs, submissions, now - timedelta(seconds=self.keep_s))
         self.wrong += [
             f"the claim of {job.name} may be issued again" for job in jobs if job.claim > after.floor
@@ -175,17 +261,23 @@ class Removals:
 
 
 class ClaimWatch:
-    """Check that no claim of a job is issued twice, and that none has two outcomes, although the job is removed."""
+    """Check that no claim of a job is issued twice, and that none has two outcomes, although the job is removed.
 
-    def __init__(self) -> None:
+    A job of one of the ``dependent`` apps has dependencies when it is claimed, also if a plan has entered it again.
+    """
+
+    def __init__(self, dependent: Collection[str]) -> None:
+        self._dependent = dependent
         self._since = 0
         self._claims: dict[JobName, int] = {}
         self._ended: set[tuple[JobName, int]] = set()
 
     def look(self, tx: Tx) -> Iterator[str]:
         """Yield the violations since the last call."""
-        for id, app, key, claim, is_end in tx.rows(_CLAIMS, since=self._since):
+        for id, app, key, claim, is_end, has_gates in tx.rows(_CLAIMS, since=self._since):
             self._since, name = id, JobName(app, key)
+            if app in self._dependent and not has_gates:
+                yield f"{name} is claimed, and has no dependencies"
             if is_end:
                 if (name, claim) in self._ended:
                     yield f"claim {claim} of {name} has two outcomes"
@@ -250,6 +342,10 @@ def _read(tx: Tx) -> _Rows:
         needs,
         tx.column(_FLOOR)[0],
     )
+
+
+def _may_stay(tx: Tx) -> bool:
+    return bool(tx.column(_MAY_STAY)[0])
 
 
 def _orphans(tx: Tx) -> list[str]:

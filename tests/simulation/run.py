@@ -140,17 +140,25 @@ def at_rest(tx: Tx) -> bool:
 
 def _run(world: World) -> None:
     watched = _Watched(world)
-    while True:
-        world.step()
+
+    def observe() -> None:
         has_written = world.has_written()
         wrong = world.air.wrong or (world.plain.transact(watched.look) if has_written else [])
         assert not wrong, wrong
+
+    world.observe = observe
+    while True:
+        world.step()
+        observe()
         is_quiet = world.elapsed_s > RESUMED_S and world.mail.is_quiet
         if is_quiet and world.plain.transact(at_rest):
             world.mail.settle()
             left = world.plain.transact(watched.left)
             assert not left, left
             if not world.request_again():
+                stuck = world.removals.settle() if world.removals else []
+                assert not stuck, stuck
+                observe()
                 return
         is_hopeless = world.elapsed_s > min(RESUMED_S + PATIENCE_S, watched.moved_s + STILL_S)
         assert not is_hopeless, world.plain.transact(_left)
@@ -166,7 +174,7 @@ class _Watched:
         self._moves: list[int] = []
         self._held: set[int] = set()
         self._open: dict[str, tuple[int, int]] = {}
-        self._claims = ClaimWatch()
+        self._claims = ClaimWatch(world.dependent)
 
     def look(self, tx: Tx) -> list[str]:
         """Return the violations."""

@@ -1,5 +1,5 @@
 """Invariants under a thousand seeds, or ``SLUICE_SIMULATION_SEEDS``; a quarter as many of partitions, sagas,
-compensations, expansions and notifications."""
+compensations, expansions, notifications and removals."""
 
 import os
 
@@ -11,7 +11,7 @@ from tests.simulation.seeds import run_on
 
 _MANY = int(os.environ.get("SLUICE_SIMULATION_SEEDS", "1000"))
 SEEDS = {"anything": _MANY} | dict.fromkeys(
-    ("partitions", "sagas", "trips", "expansions", "notifications"), _MANY // 4
+    ("partitions", "sagas", "trips", "expansions", "notifications", "removals"), _MANY // 4
 )
 #: Number of tests that share the seeds, so that they can run side by side.
 SHARES = 10

@@ -7,7 +7,15 @@ from tests.simulation.guards import GUARDS
 from tests.simulation.seeds import run_on
 
 #: Number of seeds of each theme. ``test_simulation.py`` has the next ones.
-SEEDS = {"anything": 24, "partitions": 4, "sagas": 4, "trips": 4, "expansions": 4, "notifications": 4}
+SEEDS = {
+    "anything": 24,
+    "partitions": 4,
+    "sagas": 4,
+    "trips": 4,
+    "expansions": 4,
+    "notifications": 4,
+    "removals": 4,
+}
 
 
 @pytest.mark.parametrize("theme", SEEDS)

@@ -14,7 +14,9 @@ from tests.simulation.run import THEMES, simulate
 from tests.simulation.seeds import run_on
 
 #: The seed after the last of each theme. ``test_many_seeds.py`` has the next ones.
-SEEDS = {"anything": 80, "partitions": 12, "sagas": 12, "trips": 12, "expansions": 12, "notifications": 12}
+SEEDS = {"anything": 80} | dict.fromkeys(
+    ("partitions", "sagas", "trips", "expansions", "notifications", "removals"), 12
+)
 #: Number of tests that share the seeds, so that they can run side by side.
 SHARES = 4
 #: One guard for each of four kinds of fault; ``test_mutants.py`` breaks the others.

@@ -79,12 +79,18 @@ class World:
         self._rng = rng
         self._apps = apps
         self.catalogues = [catalogue]
+        #: Apps of which each job with a key depends on others, by every definition.
+        self.dependent = {
+            name for name, words in apps.items() if "job_id" in words and words.get("depends_on")
+        }
         self.watch = Watch(catalogue, apps)
         self.trips = Trips(apps)
         self.air = Air(fate, agenda, self.plain, self._send_news)
         self.mail = Mail(fate, agenda, self._ledger, self.plain, self._publish)
         self.labour = Labour(fate)
-        self.removals = Removals(fate, agenda, self._ledger, self.plain, self._forget) if removes else None
+        self.removals: Removals | None = None
+        if removes:
+            self.removals = Removals(fate, agenda, ground, removed=self._forget, step=self._step_within)
         self.installation = SimulatedInstallation(
             self._ledger,
             fate,
@@ -100,6 +106,8 @@ class World:
         self._submitted: list[str] = []
         self._retrier = Retrier(partial(fate.rng, "a retry"), self.plain, client, self._submitted)
         self._client = client
+        #: Check of the world between two events of one step.
+        self.observe: Callable[[], None] = lambda: None
         self._acts = 0
         self._requested_again = 0
         self._wishes = rng.randint(*(removals.WISHES if removes else _wishes(apps)))
@@ -108,6 +116,11 @@ class World:
     def step(self) -> None:
         """Process the next event."""
         self.installation.step()
+
+    def _step_within(self) -> None:
+        """Process the next event within the present one, and check the world after it."""
+        self.installation.step()
+        self.observe()
 
     def request_again(self) -> bool:
         """Request jobs that read tables, and everything that is stale, in turn. Every job succeeds from now on. Return
@@ -227,7 +240,9 @@ class World:
 
     def _edit(self) -> None:
         """Change a definition for all processes at once."""
-        self.installation.catalogue = catalogue_of(changed_apps(self._fate.rng("edit"), self._apps))
+        changed = changed_apps(self._fate.rng("edit"), self._apps)
+        self.dependent -= {name for name, words in changed.items() if words != self._apps[name]}
+        self.installation.catalogue = catalogue_of(changed)
         self.catalogues.append(self.installation.catalogue)
 
     def _operate(self) -> None:
