@@ -59,10 +59,12 @@ UNION ALL SELECT 'an expansion' FROM expansion WHERE NOT EXISTS (SELECT 1 FROM j
 UNION ALL SELECT 'history' FROM transition WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = transition.job)
 UNION ALL SELECT 'a round' FROM round WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.id = round.job)
 """
-# Jobs that have not ended keep their parents. Failed sagas across apps stay until they are undone.
+# Jobs that have not ended keep their parents. Failed sagas across apps stay until they are undone, and the trial of a
+# breaker until the groomer has handled its end.
 _MAY_STAY = f"""
 SELECT EXISTS (SELECT 1 FROM job WHERE saga_open OR state NOT IN ({sql_list(*sorted(TERMINAL))}))
     OR EXISTS (SELECT 1 FROM submission WHERE request ->> 'mode' = '{SAGA}' OR request ? 'compensates')
+    OR EXISTS (SELECT 1 FROM app_pause)
 """
 _OPEN = frozenset({SubmissionState.RECEIVED, SubmissionState.ACTIVE})
 _CLAIMS = f"""
