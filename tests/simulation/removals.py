@@ -269,6 +269,8 @@ class ClaimWatch:
     """
 
     def __init__(self, dependent: Collection[str]) -> None:
+        #: Each begin and end of a run: the id of its transition, the job, the claim, and whether it is an end.
+        self.history: list[tuple[int, JobName, int, bool]] = []
         self._dependent = dependent
         self._since = 0
         self._claims: dict[JobName, int] = {}
@@ -278,6 +280,7 @@ class ClaimWatch:
         """Yield the violations since the last call."""
         for id, app, key, claim, is_end, has_gates in tx.rows(_CLAIMS, since=self._since):
             self._since, name = id, JobName(app, key)
+            self.history.append((id, name, claim, is_end))
             if app in self._dependent and not has_gates:
                 yield f"{name} is claimed, and has no dependencies"
             if is_end:
