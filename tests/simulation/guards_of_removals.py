@@ -1,11 +1,6 @@
 """Guards of the removal of jobs that a test can break, by the effect of breaking them."""
 
-from collections.abc import Iterable
-
-from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import KnownJob
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.lifecycle import claims, plans
 from sluice.ledger.retention import job_removal
 from tests.simulation.mutants import Break, Mutant, both, code, sql
@@ -21,14 +16,7 @@ def _only_lock(tx: Tx, keep_s: float, jobs: list[int]) -> list[int]:
     return tx.column(job_removal._HOLD, jobs=jobs) if jobs else []
 
 
-def _forget_seen(tx: Tx, known: Iterable[KnownJob]) -> dict[JobName, KnownJob]:
-    return {job.name: job for job in known}
-
-
 MUTANTS = {
-    "a plan goes on although it enters a job again that it has found": _of_removals(
-        code(known_jobs, "_seen", _forget_seen)
-    ),
     "jobs are removed without another check once they are locked": _of_removals(
         code(job_removal, "_lock", _only_lock), first=22
     ),
