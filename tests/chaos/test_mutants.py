@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sluice.actors.worker import command
-from sluice.ledger.lifecycle import outcomes
+from sluice.ledger.lifecycle import plain_successes
 from tests.chaos import mutants, run
 from tests.chaos.checker import named
 from tests.chaos.mutants import BROKEN
@@ -54,7 +54,7 @@ def test_a_worker_process_is_started_without_the_guard(monkeypatch: pytest.Monke
     seen: list[tuple[Sequence[str], bool]] = []
 
     def start(arguments: Sequence[str]) -> int:
-        seen.append((arguments, "job.claim = given.claim" in outcomes._FINISH))
+        seen.append((arguments, "job.claim = given.claim" in plain_successes._FINISH))
         return 0
 
     monkeypatch.setattr(command, "main", start)

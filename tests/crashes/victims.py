@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 
 from sluice.actors.connect import connect
+from sluice.actors.planner import plan_attempts
 from sluice.actors.worker import command
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Submission
@@ -146,4 +147,6 @@ def _live(main: Main, arguments: Sequence[str], environment: Mapping[str, str], 
     os.dup2(opened, 2)
     # Forked children inherit the handler, and write to the same file.
     faulthandler.register(SHOW, all_threads=True)
+    # A submission may be unlucky, and be planned by several of the processes that are killed here.
+    plan_attempts.LOST_MAX = sys.maxsize
     sys.exit(main(arguments))

@@ -6,7 +6,6 @@ from itertools import islice
 
 import pytest
 
-from sluice.actors.executor import transactions
 from sluice.actors.planner import daily_tables as planner_of_days
 from sluice.actors.planner import handlers, table_plans
 from sluice.jobs.simulated import Faults
@@ -14,7 +13,6 @@ from sluice.jobs.states import LIVE, sql_list
 from sluice.ledger.job_graph import dependencies, expansions
 from sluice.ledger.keyspaces import daily_tables, freshness, partitions
 from sluice.ledger.lifecycle import bisection, claims, outcomes, plain_successes, plans
-from sluice.ledger.lifecycle.claims import NOTHING_TAKEN
 from sluice.ledger.limits import breakers, pauses
 from sluice.ledger.recovery import groomer_steps, leases
 from sluice.planner.keyspaces.partitions.daily_jobs import DailyJobs
@@ -65,7 +63,7 @@ _OF_JOBS = {
         first=30,
     ),
     "a success is not propagated": Mutant(
-        code(transactions, "_propagate", lambda tx, catalogue, finished, capacity: ([], [], NOTHING_TAKEN)),
+        sql(dependencies, "COUNT_DOWN", "(SELECT count(*) FROM held_need) > 0", "false"),
         theme="templates",
         first=1,
     ),

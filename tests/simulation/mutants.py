@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 
 from sluice.jobs.simulated import Faults
-from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.procedures import Procedure
 from sluice.ledger.lifecycle import judgements, plain_successes
 from tests.simulation.environment import Ground
@@ -60,6 +60,7 @@ def _break_procedure(monkeypatch: pytest.MonkeyPatch, statement: str, broken: st
     if steps != [*procedure.steps]:
         monkeypatch.setattr(plain_successes, "SETTLE_JOBS", Procedure(procedure.name, *steps))
         monkeypatch.setattr(Tx, "call", lambda tx, procedure, **params: stepwise(tx, procedure, params))
+        monkeypatch.setattr(Ledger, "may_call_alone", False)
 
 
 def code(module: object, name: str, new: object) -> Break:
