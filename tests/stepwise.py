@@ -8,7 +8,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.procedures import ContinueIf, Procedure
 
 
-def stepwise(tx: Tx, procedure: Procedure, params: dict[str, Any]) -> list[list[str]]:
+def stepwise(tx: Tx, procedure: Procedure, params: dict[str, Any]) -> list[list[msgspec.Raw]]:
     """Run the steps of a procedure one by one, with the result of ``Tx.call``."""
     found: list[list[dict[str, Any]]] = []
     for step in procedure.steps:
@@ -18,7 +18,7 @@ def stepwise(tx: Tx, procedure: Procedure, params: dict[str, Any]) -> list[list[
         found.append(tx.structs(dict, step.sql, **params | earlier))
         if not _goes_on(step.then, found[-1], params):
             break
-    lines = [[msgspec.json.encode(row).decode() for row in rows] for rows in found]
+    lines = [[msgspec.Raw(msgspec.json.encode(row)) for row in rows] for rows in found]
     return lines + [[] for _ in procedure.steps[len(lines) :]]
 
 

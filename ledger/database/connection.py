@@ -119,11 +119,11 @@ class Tx(Struct, frozen=True):
         """Run a statement that returns no rows; return how many it wrote."""
         return self.connection.write(sql, self._sent(params))
 
-    def call(self, procedure: Procedure, **params: object) -> list[list[str]]:
+    def call(self, procedure: Procedure, **params: object) -> list[list[msgspec.Raw]]:
         """Run a procedure; return the rows of each of its steps, each row as JSON."""
-        found = procedure.collect(self.rows(procedure.call, **params, is_whole=False))
+        found = procedure.collect(self.column(procedure.call, **params, is_whole=False)[0])
         if found is None:
-            raise AssertionError("only a procedure that is a whole transaction undoes its writes")
+            raise AssertionError("only a procedure that is a whole transaction rolls back")
         return found
 
     def _sent(self, params: dict[str, object]) -> dict[str, object]:
@@ -238,7 +238,7 @@ class Ledger:
 
     def call_alone(
         self, procedure: Procedure, at: CommitPoints | None = None, **params: object
-    ) -> list[list[str]] | None:
+    ) -> list[list[msgspec.Raw]] | None:
         """Run a procedure as a whole transaction, in one round trip; return the rows of its steps.
 
         None, and nothing is written, if the transaction needs more statements. That is always so if ``may_call_alone``
@@ -247,14 +247,14 @@ class Ledger:
         if not self.may_call_alone:
             return None
 
-        def once() -> list[list[str]] | None:
+        def once() -> list[list[msgspec.Raw]] | None:
             with self._connection() as connection:
                 before = connection.asked
                 try:
                     _commit_begins(at)
-                    rows = self._tx(connection).rows(procedure.call, **params, is_whole=True)
+                    (result,) = self._tx(connection).column(procedure.call, **params, is_whole=True)
                     _commit_returned(at)
-                    return procedure.collect(rows)
+                    return procedure.collect(result)
                 finally:
                     self._count_trips(connection.asked - before)
 

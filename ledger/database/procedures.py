@@ -1,22 +1,23 @@
-"""Procedures: statements that follow each other in a transaction, as one function of the database.
+"""Procedures: statements that follow each other in a transaction, as one procedure of the database.
 
-A worker that sends six statements one after the other waits for six answers. A procedure needs one. Its function is
-made from the very statements that verbs use, so nothing is written twice. Each statement of the function sees what was
-committed before it began, as it does when it is sent by itself, so the races stay the same.
+A worker that sends six statements one after the other waits for six answers. A procedure needs one. It is made from
+the very statements that verbs use, so nothing is written twice. Each statement of the procedure sees what was committed
+before it began, as it does when it is sent by itself, so the races stay the same.
 
 A procedure can also be a whole transaction (``Ledger.call_alone``): then the commit needs no answer of its own. That
-works if nothing is left to do after it. The procedure itself finds out; if something is left, it undoes its writes, and
-the caller starts again with a transaction of several statements. Nothing is committed in between.
+works if nothing is left to do after it. The procedure itself finds out; if something is left, it rolls back, and the
+caller starts again with a transaction of several statements. Nothing is committed in between. A function could only
+undo its writes in a subtransaction, which takes a transaction number of its own.
 
-The migrations have the text of each function (``definition``), and a test compares them. A changed procedure gets a new
-name and a migration that adds it, so processes of the previous version keep theirs.
+The migrations have the text of each procedure (``definition``), and a test compares them. A changed procedure gets a
+new name and a migration that adds it, so processes of the previous version keep theirs.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,7 +26,11 @@ T = TypeVar("T")
 _PLACE = re.compile(r"%(?:\((\w+)\)s(?:::(\w+(?:\[\])?))?|(%))")
 
 
-def read(lines: Sequence[str], kind: type[T]) -> list[T]:
+#: Assignment of the result. Without it, the result is null.
+_RESULT = "result := '[' || array_to_string(lines, ',') || ']';"
+
+
+def read(lines: Sequence[msgspec.Raw], kind: type[T]) -> list[T]:
     """Return the rows of a step, each as a struct of this kind."""
     return [msgspec.json.decode(line, type=kind) for line in lines]
 
@@ -44,10 +49,8 @@ class ContinueIf(StrEnum):
     )
 
 
-#: Error by which a procedure that is a whole transaction undoes its writes. It never leaves the procedure.
-_UNDONE = "SL001"
-#: The place of the row of a procedure that has undone its writes.
-_NOWHERE = -1
+#: Rows as the procedure returns them: the place of a step, and a row of that step.
+_Found: TypeAlias = list[tuple[int, msgspec.Raw]]
 
 
 class ColumnOf(NamedTuple):
@@ -71,9 +74,9 @@ class ProcedureStep(NamedTuple):
 
 
 class Procedure:
-    """Function of the database with these steps. Its rows are the place of a step, and a row of that step as JSON.
+    """Procedure of the database with these steps. Its result is a JSON array of the places of steps and their rows.
 
-    The last parameter is whether it is a whole transaction.
+    The last parameter given to it is whether it is a whole transaction.
     """
 
     def __init__(self, name: str, *steps: ProcedureStep) -> None:
@@ -87,23 +90,23 @@ class Procedure:
                     self._types[parameter] = type_ or self._types[parameter]
         self._types["is_whole"] = "bool"
         given = ", ".join(f"%({parameter})s::{type_}" for parameter, type_ in self._types.items())
-        #: The statement that calls the function.
-        self.call = f"SELECT step_number, line FROM {name}({given})"
+        #: The statement that calls the procedure.
+        self.call = f"CALL {name}({given}, NULL)"
 
     def definition(self) -> str:
-        """Return the statement that makes the function, with ``@schema@`` in place of the ledger's schema."""
-        given = ",\n    ".join(f"{parameter} {type_}" for parameter, type_ in self._types.items())
+        """Return the statement that makes the procedure. It has no search path of its own: a procedure with one may not
+        roll back, and its statements are found like all others of the connection."""
+        given = "".join(f"    {parameter} {type_},\n" for parameter, type_ in self._types.items())
         collected = sorted({each for step in self.steps for each in step.earlier.values()})
         lines = [
-            f"CREATE FUNCTION {self.name}(\n    {given}",
-            ") RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql",
-            "SET search_path = @schema@, pg_temp AS $$",
+            f"CREATE PROCEDURE {self.name}(\n{given}    INOUT result text",
+            ") LANGUAGE plpgsql AS $$",
             "#variable_conflict use_column",
             "DECLARE",
             "    found record;",
             "    rows_of_step int;",
+            "    lines text[] := '{}';",
             *(f"    {_variable(each)} bigint[] := '{{}}';" for each in collected),
-            "BEGIN",
             "BEGIN",
         ]
         for place, step in enumerate(self.steps):
@@ -119,23 +122,18 @@ class Procedure:
                 "    LOOP",
                 "        rows_of_step := rows_of_step + 1;",
                 *collects,
-                f"        step_number := {place};",
-                "        line := row_to_json(found);",
-                "        RETURN NEXT;",
+                f"        lines := lines || ('[{place},' || row_to_json(found) || ']');",
                 "    END LOOP;",
                 *self._after(step),
             ]
-        undone = f"    step_number := {_NOWHERE};\n    RETURN NEXT;"
-        return "\n".join(
-            [*lines, f"EXCEPTION WHEN SQLSTATE '{_UNDONE}' THEN", undone, "END;", "END", "$$;", ""]
-        )
+        return "\n".join([*lines, f"    {_RESULT}", "END", "$$;", ""])
 
-    def collect(self, found: Iterable[Sequence[Any]]) -> list[list[str]] | None:
-        """Return the rows of each step from the rows of the function; None if it has undone its writes."""
-        steps: list[list[str]] = [[] for _ in self.steps]
-        for step, line in found:
-            if step == _NOWHERE:
-                return None
+    def collect(self, result: str | None) -> list[list[msgspec.Raw]] | None:
+        """Return the rows of each step from the result of the procedure; None if it has rolled back."""
+        if result is None:
+            return None
+        steps: list[list[msgspec.Raw]] = [[] for _ in self.steps]
+        for step, line in msgspec.json.decode(result, type=_Found):
             steps[step].append(line)
         return steps
 
@@ -156,9 +154,9 @@ class Procedure:
         lines = []
         if step.leaves_nothing != "true":
             left = f"{self._place_of('is_whole')} AND ({self._condition(step.leaves_nothing)}) IS NOT TRUE"
-            lines.append(f"    IF {left} THEN RAISE SQLSTATE '{_UNDONE}'; END IF;")
+            lines.append(f"    IF {left} THEN ROLLBACK; RETURN; END IF;")
         if step.then is not ContinueIf.ALWAYS:
-            lines.append(f"    IF ({self._condition(step.then)}) IS NOT TRUE THEN RETURN; END IF;")
+            lines.append(f"    IF ({self._condition(step.then)}) IS NOT TRUE THEN {_RESULT} RETURN; END IF;")
         return lines
 
     def _condition(self, text: str) -> str:

@@ -34,7 +34,7 @@ lost notification.
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from msgspec import Struct, json, structs
+from msgspec import Raw, Struct, json, structs
 
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.submission import JSON
@@ -208,7 +208,7 @@ def claim_opened(
     return _taken(tx, chosen, begun + others)
 
 
-def claimed_when_opened(tx: Tx, begun: Sequence[str], awaited: Sequence[str]) -> ClaimResult | None:
+def claimed_when_opened(tx: Tx, begun: Sequence[Raw], awaited: Sequence[Raw]) -> ClaimResult | None:
     """Return the result of ``begin_opened`` from the rows of its last two steps; None if nothing was claimed."""
     if not begun:
         return None

@@ -46,7 +46,7 @@ _FUNCTIONS = {
     # A caller needs the ID of the worker that runs the job, which only the job's own code gets.
     "succeed(bigint, bigint, uuid, text, text, timestamptz, jsonb)": ("control", "worker", "submitter"),
 }
-#: Functions that run with the caller's rights.
+#: Functions and procedures that run with the caller's rights.
 _PLAIN_FUNCTIONS = {
     "sluice_submit(jsonb)": ("control", "worker", "submitter"),
     "submission_content(jsonb)": ("control", "worker"),
@@ -169,9 +169,9 @@ def _table(name: str, rights: list[Right], called: dict[str, str]) -> str:
 def _callable(function: str, roles: tuple[str, ...], called: dict[str, str]) -> str:
     return "\n".join(
         [
-            f"ALTER FUNCTION {function} OWNER TO {called['owner']};",
-            f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC;",
-            *(f"GRANT EXECUTE ON FUNCTION {function} TO {called[role]};" for role in roles),
+            f"ALTER ROUTINE {function} OWNER TO {called['owner']};",
+            f"REVOKE ALL ON ROUTINE {function} FROM PUBLIC;",
+            *(f"GRANT EXECUTE ON ROUTINE {function} TO {called[role]};" for role in roles),
         ]
     )
 

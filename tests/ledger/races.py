@@ -59,7 +59,7 @@ class _Stops(Tx, frozen=True, kw_only=True):
         self.gate()
         return super().write(sql, **params)
 
-    def call(self, procedure: Procedure, **params: object) -> list[list[str]]:
+    def call(self, procedure: Procedure, **params: object) -> list[list[msgspec.Raw]]:
         """Run the steps of a procedure one by one, so that each can be stopped before."""
         return stepwise(self, procedure, params)
 

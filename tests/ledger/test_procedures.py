@@ -28,7 +28,7 @@ def _tried(world: World, procedure: Procedure, params: dict[str, Any], *, one_by
     def work(tx: Tx) -> None:
         lines = stepwise(tx, procedure, params) if one_by_one else tx.call(procedure, **params)
         # Both write the same time differently.
-        rows = [[json.loads(line.replace("+00:00", "Z")) for line in step] for step in lines]
+        rows = [[json.loads(bytes(line).replace(b"+00:00", b"Z")) for line in step] for step in lines]
         raise _Undone(rows, tx.rows(_HISTORY))
 
     try:

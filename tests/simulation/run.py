@@ -47,8 +47,8 @@ from tests.world import catalogue_of
 # and no pauses, and need no checks of them.
 # The last row of the history may be two steps, the second of which has the number after its id.
 _MOVES = """
-SELECT CASE WHEN history.is_called THEN history.last_value + 1 ELSE 0 END, saga_signal.last_value, (SELECT count(*) FROM saga_journal),
-    (SELECT count(planned_at) FROM submission),
+SELECT CASE WHEN history.is_called THEN history.last_value + 1 ELSE 0 END,
+    saga_signal.last_value, (SELECT count(*) FROM saga_journal), (SELECT count(planned_at) FROM submission),
     EXISTS (SELECT 1 FROM job WHERE pool IS NOT NULL),
     EXISTS (SELECT 1 FROM submission WHERE paused_at IS NOT NULL), EXISTS (SELECT 1 FROM app_pause)
 FROM history_id_seq history, saga_signal_id_seq saga_signal

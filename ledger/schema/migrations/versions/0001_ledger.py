@@ -1162,7 +1162,7 @@ $$;
 """
 # Statements of the verbs as functions (ledger.database.procedures), for one round trip instead of one for each.
 _PROCEDURES = """
-CREATE FUNCTION settle_jobs(
+CREATE PROCEDURE settle_jobs(
     jobs bigint[],
     claims bigint[],
     endings text[],
@@ -1187,18 +1187,18 @@ CREATE FUNCTION settle_jobs(
     unbounded bool,
     saga bool,
     digest text,
-    is_whole bool
-) RETURNS TABLE (step_number int, line text) LANGUAGE plpgsql
-SET search_path = @schema@, pg_temp AS $$
+    is_whole bool,
+    INOUT result text
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     found record;
     rows_of_step int;
+    lines text[] := '{}';
     ids_of_0 bigint[] := '{}';
     ids_of_2 bigint[] := '{}';
     rounds_of_2 bigint[] := '{}';
     ids_of_4 bigint[] := '{}';
-BEGIN
 BEGIN
     rows_of_step := 0;
     FOR found IN
@@ -1250,12 +1250,10 @@ OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pau
     LOOP
         rows_of_step := rows_of_step + 1;
         ids_of_0 := ids_of_0 || found.id;
-        step_number := 0;
-        line := row_to_json(found);
-        RETURN NEXT;
+        lines := lines || ('[0,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (found.id > 0 AND found.pool IS NULL) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
-    IF (rows_of_step = cardinality($1)) IS NOT TRUE THEN RETURN; END IF;
+    IF $25 AND (found.id > 0 AND found.pool IS NULL) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF (rows_of_step = cardinality($1)) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 WITH woken AS (
@@ -1274,11 +1272,9 @@ WHERE job.id = ANY(ids_of_0) AND job.state IN ('expired', 'failed', 'fatal', 'su
 UNION SELECT * FROM watching ORDER BY number, job
     LOOP
         rows_of_step := rows_of_step + 1;
-        step_number := 1;
-        line := row_to_json(found);
-        RETURN NEXT;
+        lines := lines || ('[1,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
+    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 WITH held_need AS MATERIALIZED (
@@ -1306,12 +1302,10 @@ RETURNING gate.unmet = 0 AS is_open, held.died > 0 AS has_lost, (CASE WHEN job.s
         rows_of_step := rows_of_step + 1;
         ids_of_2 := ids_of_2 || found.id;
         rounds_of_2 := rounds_of_2 || found.round;
-        step_number := 2;
-        line := row_to_json(found);
-        RETURN NEXT;
+        lines := lines || ('[2,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0 OR rows_of_step = 1 AND NOT found.is_open AND NOT found.has_lost OR rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
-    IF (rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN RETURN; END IF;
+    IF $25 AND (rows_of_step = 0 OR rows_of_step = 1 AND NOT found.is_open AND NOT found.has_lost OR rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF (rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 SELECT id, app, round, priority, effective_deadline, coalesce(not_before, created_at) AS due_at, (losses > 0 OR bisected_from IS NOT NULL OR saga_open) AS alone, not_before FROM job
@@ -1320,12 +1314,10 @@ WHERE job.app COLLATE "C" = $18::text AND job.state COLLATE "C" = 'ready'
  ORDER BY -priority, coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id LIMIT $20::int
     LOOP
         rows_of_step := rows_of_step + 1;
-        step_number := 3;
-        line := row_to_json(found);
-        RETURN NEXT;
+        lines := lines || ('[3,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
-    IF (rows_of_step = 0) IS NOT TRUE THEN RETURN; END IF;
+    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF (rows_of_step = 0) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
     WITH held AS MATERIALIZED (
@@ -1365,27 +1357,20 @@ CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{}' END AS kwargs_diges
     LOOP
         rows_of_step := rows_of_step + 1;
         ids_of_4 := ids_of_4 || found.id;
-        step_number := 4;
-        line := row_to_json(found);
-        RETURN NEXT;
+        lines := lines || ('[4,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (found.id > 0 AND found.rate_bucket IS NULL AND found.kwargs_digest IS NULL) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
-    IF (rows_of_step > 0) IS NOT TRUE THEN RETURN; END IF;
+    IF $25 AND (found.id > 0 AND found.rate_bucket IS NULL AND found.kwargs_digest IS NULL) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF (rows_of_step > 0) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 SELECT DISTINCT parent AS id FROM need
 WHERE parent = ANY(ids_of_4::bigint[]) AND condition = 'running' AND met IS NULL ORDER BY parent
     LOOP
         rows_of_step := rows_of_step + 1;
-        step_number := 5;
-        line := row_to_json(found);
-        RETURN NEXT;
+        lines := lines || ('[5,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN RAISE SQLSTATE 'SL001'; END IF;
-EXCEPTION WHEN SQLSTATE 'SL001' THEN
-    step_number := -1;
-    RETURN NEXT;
-END;
+    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    result := '[' || array_to_string(lines, ',') || ']';
 END
 $$;
 """
