@@ -28,7 +28,7 @@ def months(ledger_url: str, tmp_path: Path) -> Iterator[Year]:
     Clocks are changed in all three zones. With this seed, a rule is edited while due times of it have passed that no
     check has handled; not every seed has that.
     """
-    made = Year(ledger_url, 5, tmp_path, FIRST, SPRING)
+    made = Year(ledger_url, 6, tmp_path, FIRST, SPRING)
     yield made
     made.close()
 
