@@ -154,12 +154,13 @@ WHERE name = '{_SWEEP}'
 
 # A worker that has not announced its departure may be asleep. A run would never be detected as lost if its worker's row
 # were missing.
+# An array is selected once. As a list for IN, Postgres may select it again for each worker, and then remove more.
 _REMOVE_WORKERS = f"""
-DELETE FROM worker WHERE id IN (
+DELETE FROM worker WHERE id = ANY(ARRAY(
     SELECT id FROM worker
     WHERE left_at IS NOT NULL AND lease_until < {BEFORE}
       AND NOT EXISTS (SELECT 1 FROM job WHERE job.worker = worker.id AND job.state = '{State.RUNNING}')
-    ORDER BY lease_until LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    ORDER BY lease_until LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 """
 _COUNT_WORKERS = f"""
 SELECT count(*) FROM worker WHERE left_at IS NOT NULL AND lease_until < {BEFORE}
