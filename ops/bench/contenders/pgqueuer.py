@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -61,12 +62,14 @@ def _submitter(ground: BenchEnvironment, processes: int) -> Iterator[_Submitter]
     from pgqueuer import Queries  # noqa: PLC0415 - nor need this
 
     command = [sys.executable, "-m", _JOBS, str(BATCH)]
+    # asyncpg takes the options of libpq for settings of the server.
+    url = urlsplit(ground.ledger_url)._replace(query="").geturl()
     with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(ground.ledger_url))
+        connection = runner.run(asyncpg.connect(url))
         try:
             queries = Queries.from_asyncpg_connection(connection)
             runner.run(queries.install())
-            environment = {"BENCH_LEDGER_URL": ground.ledger_url}
+            environment = {"BENCH_LEDGER_URL": url}
             with ground.crew([command] * processes, environment) as (crew, marks):
                 submitter = _Submitter(crew, marks, queries, runner.run)
                 begun(crew, marks, processes)
