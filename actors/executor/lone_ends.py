@@ -1,14 +1,14 @@
 """Which ends of single jobs are worth recording in one round trip.
 
 An end is recorded by one statement if nothing else follows from it than the claim of one child, or nothing at all
-(``transactions.settle_alone``). Otherwise that statement undoes its writes, and its cost is lost.
-The jobs of an app mostly have the same kind of children. So after a vain try the next ends of the app are not tried.
+(``transactions.settle_alone``). Otherwise that statement rolls back, and its cost is lost. The jobs of an app mostly
+have the same kind of children. So after a vain try the next ends of the app are not tried.
 """
 
 from collections import Counter
 from threading import Lock
 
-#: Ends of an app that are not tried after a vain try. If no end can be recorded that way, the tries cost 2 %.
+#: Ends of an app that are not tried after a vain try: 15, so that at most one end in sixteen is tried in vain.
 PASSED_OVER = 15
 
 
