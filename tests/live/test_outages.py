@@ -91,7 +91,12 @@ def test_workers_that_get_sigterm_finish_their_jobs_or_hand_them_back(
         _submit(client, "patient", keys=3)
         _submit(client, "remote", keys=1)
         _submit(client, "first", keys=100)
-        wait_until(lambda: len(workers.lines()) >= 4, within_s=40, explain=workers.log)
+        long = {("patient", "0"), ("patient", "1"), ("patient", "2"), ("remote", "0")}
+        wait_until(
+            lambda: long <= {(app, key) for app, key, *_ in workers.lines()},
+            within_s=40,
+            explain=workers.log,
+        )
         (folder / "effects.0").touch()
         began = time.monotonic()
         assert workers.terminate() == [0]
