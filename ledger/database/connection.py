@@ -253,8 +253,10 @@ class Ledger:
                 try:
                     _commit_begins(at)
                     (result,) = self._tx(connection).column(procedure.call, **params, is_whole=True)
-                    _commit_returned(at)
-                    return procedure.collect(result)
+                    found = procedure.collect(result)
+                    if found is not None:
+                        _commit_returned(at)
+                    return found
                 finally:
                     self._count_trips(connection.asked - before)
 

@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from sluice.actors.assembly import stores
 from sluice.actors.executor import transactions
+from sluice.actors.executor.batches import ClaimedBatch, MeanRunTimes
+from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.lone_ends import PASSED_OVER, LoneEnds
 from sluice.actors.executor.transactions import Capacity, SettleResult
+from sluice.actors.settings.settings import Settings
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.observe.failpoints import Failpoint, Point
+from sluice.jobs.states import State
 from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -158,6 +165,33 @@ def test_a_crash_before_the_statement_writes_nothing(
             _settle(world, ledger, claimed)
     assert _history(world) == before
     assert _settle(world, ledger, claimed)
+
+
+def test_a_thread_runs_a_chain_by_lone_ends(
+    world: World, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    world.apps("a -> b -> c -> d")
+    _request(world, "d")
+    reached: list[Point] = []
+    monkeypatch.setattr(connection, "reached", reached.append)
+    # The first mean duration of each app would be written with its first end.
+    monkeypatch.setattr(MeanRunTimes, "news", lambda _: {})
+    running = Execution(
+        ledger,
+        lambda: world.catalogue,
+        ClaimsInFlight(),
+        world.worker,
+        lambda _: None,
+        stores=stores(Settings(home=tmp_path)),
+        serves=lambda _: True,
+    )
+    running.run_planned(world.catalogue, ClaimedBatch(0.0, [world.take("a")]))
+    assert set(world.states().values()) == {State.SUCCEEDED}
+    # The last end also ends the submission, so it needs several statements.
+    settled = [
+        point for point in reached if point in {Failpoint.LONE_END_COMMITTED, Failpoint.SETTLE_COMMITTED}
+    ]
+    assert settled == [Failpoint.LONE_END_COMMITTED] * 3 + [Failpoint.SETTLE_COMMITTED]
 
 
 def test_only_a_steady_ledger_without_a_pooler_runs_a_transaction_in_one_round_trip(world: World) -> None:
