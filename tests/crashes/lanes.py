@@ -75,7 +75,7 @@ LANES: Sequence[Lane] = (
         name="hand-off",
         broker="rabbitmq",
         queues=APPS,
-        loads=("diamond", "whole", "bank"),
+        loads=("whole", "bank"),
         points=(
             Failpoint.HAND_OFF_TAKEN,
             Failpoint.LONE_END_BEGINS,

@@ -210,7 +210,7 @@ class Market:
     def whole(self, key: str) -> None:
         """Submit the last app of the diamond, so that no job has to be planned after another has ended."""
         self.want(*(f"{app}/{key}" for app in DIAMOND))
-        self._client.submit(Submission(app="bottom", key=key))
+        self._client.submit(Submission(app="bottom", key=key, push="wanted"))
 
     def stumble(self, key: str) -> None:
         self.want(f"shaky/{key}", f"steadied/{key}")
