@@ -170,6 +170,10 @@ class MeanRunTimes:
         """Return how many jobs of this app to claim together."""
         return jobs_at_once(self._mean_s.get(app))
 
+    def is_told(self, app: str) -> bool:
+        """Return whether ``news`` has returned a mean of this app before."""
+        return app in self._told_at
+
     def news(self) -> dict[str, float]:
         """Return the means that should be written to the ledger now."""
         now = time.monotonic()

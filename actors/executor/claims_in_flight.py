@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from threading import Event, Lock
 
-from sluice.jobs.model.names import Claim
+from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.log_context import Subject, of_claim
 
 
@@ -122,10 +122,10 @@ class ClaimsInFlight:
         """Return the known facts about a claim's job. The log names them."""
         return of_claim(claim, self._known.get(claim))
 
-    def apps_of(self, claims: Iterable[Claim]) -> set[str] | None:
-        """Return the apps of these claims; None if the app of one is not known."""
-        apps = {self.subject_of(claim).app for claim in claims}
-        return {app for app in apps if app} if None not in apps else None
+    def names_of(self, claims: Iterable[Claim]) -> dict[int, JobName]:
+        """Return the names of the jobs of these claims, as far as they are known."""
+        subjects = [(claim.job, self.subject_of(claim)) for claim in claims]
+        return {job: JobName(its.app, its.key) for job, its in subjects if its.app and its.key is not None}
 
     @property
     def draining(self) -> bool:

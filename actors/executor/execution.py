@@ -4,7 +4,7 @@ transactions."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Event
@@ -45,7 +45,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
 from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
-from sluice.jobs.model.names import Claim
+from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.observe.log_context import about
 from sluice.jobs.runners import Runner, runner_for
@@ -106,8 +106,8 @@ class Execution:
         self._observers = observers or RunObservers(ledger)
         self._log_failures = log_failures
         self._runners: dict[str, tuple[App, Runner]] = {}
-        self._paces = MeanRunTimes()
-        self._capacity = Capacity(worker, serves, self._paces.at_once)
+        self.mean_run_times = MeanRunTimes()
+        self._capacity = Capacity(worker, serves, self.mean_run_times.at_once)
         self._relief = SlowRunWatchdog(self._relieve)
         self._loop = CoroutineLoop(self._record_coroutines)
         self._live = LiveOutput(ledger)
@@ -149,7 +149,7 @@ class Execution:
             return
         asked_at = self._holdings.clock()
         claimed, messages = transactions.claim(
-            self._ledger, catalogue, message, self._worker, at_once=self._paces.at_once(message.app)
+            self._ledger, catalogue, message, self._worker, at_once=self.mean_run_times.at_once(message.app)
         )
         _acknowledge(delivery)
         self._send(messages)
@@ -165,7 +165,7 @@ class Execution:
             found = self._catalogue().get(app)
             return found is not None and not is_coroutine(found) and self._capacity.serves(app)
 
-        return Capacity(self._worker, serves, self._paces.at_once, reserve)
+        return Capacity(self._worker, serves, self.mean_run_times.at_once, reserve)
 
     def run_planned(self, catalogue: Catalogue, taken: ClaimedBatch) -> None:
         """Run jobs that were claimed when they were planned, and then others as ``execute`` does."""
@@ -296,7 +296,7 @@ class Execution:
         """Record the outcomes of coroutines that have ended. Called in a thread of the loop."""
         outcomes = {run.job.right: run.outcome for run in runs if run.outcome}
         for run in runs:
-            self._paces.note(run.job.app, run.took_s)
+            self.mean_run_times.note(run.job.app, run.took_s)
         try:
             self._settle(self._catalogue(), outcomes)
             for app in {run.job.app for run in runs if run.outcome and has_failed(run.outcome)}:
@@ -372,7 +372,7 @@ class Execution:
         return broken.is_open
 
     def _relieve(self, app: str, outcomes: dict[Claim, Outcome]) -> None:
-        self._paces.suppose(app, HELD_UP_S)
+        self.mean_run_times.suppose(app, HELD_UP_S)
         self._holdings.release(outcomes)
         self._settle(self._catalogue(), outcomes)
 
@@ -399,7 +399,7 @@ class Execution:
         finally:
             self._live.forget(job.right)
         if outcome.ending is not Ending.DETACHED:
-            self._paces.note(job.app, took_s)
+            self.mean_run_times.note(job.app, took_s)
         return to_record and msgspec.structs.replace(to_record, took_s=took_s)
 
     def _not_run(self, job: ClaimedJob, journal: RunJournal | None, error: Exception) -> Outcome:
@@ -464,14 +464,13 @@ class Execution:
         """Record the outcomes, and return the jobs that this thread runs next."""
         if not outcomes:
             return NOTHING_TAKEN
-        news = self._paces.news()
-        apps = self._holdings.apps_of(outcomes)
+        names = self._holdings.names_of(outcomes)
 
         def settle() -> tuple[float, SettleResult]:
             asked_at = self._holdings.clock()
-            alone = None if news else self._settle_alone(catalogue, outcomes, apps, capacity)
+            alone = self._settle_alone(catalogue, outcomes, names, capacity)
             return asked_at, alone or transactions.settle(
-                self._ledger, catalogue, outcomes, capacity, apps=apps, paces_s=news
+                self._ledger, catalogue, outcomes, capacity, names=names, paces_s=self.mean_run_times.news()
             )
 
         answer = while_unreachable(settle, self._ending, f"the outcomes of {len(outcomes)} jobs wait")
@@ -496,18 +495,21 @@ class Execution:
         self,
         catalogue: Catalogue,
         outcomes: dict[Claim, Outcome],
-        apps: Collection[str] | None,
+        names: Mapping[int, JobName],
         capacity: Capacity | None,
     ) -> SettleResult | None:
-        """Record a single outcome in one round trip, if that is possible."""
-        if len(outcomes) != 1 or not apps or not self._ledger.may_call_alone:
+        """Record a single outcome in one round trip, if that is possible. The first mean duration of an app is written
+        by the other transaction."""
+        if len(outcomes) != 1 or not names or not self._ledger.may_call_alone:
             return None
-        (app,), (ended,) = apps, outcomes.items()
-        if ended[1].ending is not Ending.DONE or not self._lone_ends.worth_trying(app):
+        (name,), (ended,) = names.values(), outcomes.items()
+        if ended[1].ending is not Ending.DONE or not self.mean_run_times.is_told(name.app):
             return None
-        settled = transactions.settle_alone(self._ledger, catalogue, app, ended, capacity)
+        if not self._lone_ends.worth_trying(name.app):
+            return None
+        settled = transactions.settle_alone(self._ledger, catalogue, name, ended, capacity)
         if settled is None:
-            self._lone_ends.note_vain(app)
+            self._lone_ends.note_vain(name.app)
         return settled
 
     def _note_handed_back(self, outcomes: dict[Claim, Outcome], refused: Sequence[Claim]) -> None:

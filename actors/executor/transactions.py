@@ -8,19 +8,20 @@ external work.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
 
 from sluice.actors.dispatch import announce, tell
-from sluice.actors.planner.bubble_down import may_push
+from sluice.actors.planner.bubble_down import possible_pushes
 from sluice.actors.planner.bubble_up import follow_turns
 from sluice.actors.planner.daily_tables import makes_days
 from sluice.broker.messages import Execute, Executed, Message
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Outcome
-from sluice.jobs.model.names import Claim
+from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
 from sluice.jobs.policy.priority import in_turn
@@ -28,6 +29,7 @@ from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.job_graph import demand, dependencies
+from sluice.ledger.job_graph.demand import PossiblePushes
 from sluice.ledger.job_graph.readiness import ReadyJob, open_gates
 from sluice.ledger.lifecycle import claims, outcomes, plain_successes, rounds, submissions
 from sluice.ledger.lifecycle.claims import NOTHING_TAKEN, ClaimedJob, ClaimResult, ClaimTerms
@@ -126,25 +128,29 @@ def settle(
     by_claim: Mapping[Claim, Outcome],
     capacity: Capacity | None = None,
     *,
-    apps: Collection[str] | None = None,
+    names: Mapping[int, JobName] = MappingProxyType({}),
     paces_s: Mapping[str, float] | None = None,
 ) -> SettleResult:
     """Record the outcomes, and claim jobs that may start now. The planner is notified of everything that must be judged
     or planned.
 
     Jobs that need no judgement succeed here: their children are notified, and some of the children that may start are
-    claimed. One commit replaces three (record, judge, claim), without a message between them. ``apps`` are the
-    apps of the jobs, if they are known. ``paces_s`` has the current mean duration of a run by app.
+    claimed. One commit replaces three (record, judge, claim), without a message between them. ``names`` are the
+    known names of the jobs. ``paces_s`` has the current mean duration of a run by app.
     """
+    jobs = [right.job for right in by_claim]
+    pushes = PossiblePushes.of(
+        {job: possible_pushes(catalogue, names[job]) if job in names else None for job in jobs}
+    )
+    apps = {names[job].app for job in jobs} if names.keys() >= {*jobs} else set[str]()
 
     def work(tx: Tx) -> SettleResult:
-        pushing_apps = [app for app in (apps or catalogue) if may_push(catalogue, app)]
-        next_app = _next_app(catalogue, apps or (), capacity)
-        finished = plain_successes.finish(tx, by_claim, pushing_apps=pushing_apps, next_app=next_app)
+        next_app = _next_app(catalogue, apps, capacity)
+        finished = plain_successes.finish(tx, by_claim, pushes, next_app)
         rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished.apps}
         recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
         runtimes.note(tx, [*(paces_s or {}).items()])
-        pushing, ready, taken = _propagate(tx, catalogue, finished, capacity, pushing_apps)
+        pushing, ready, taken = _propagate(tx, catalogue, finished, capacity, pushes)
         ready += dependencies.propagate(tx, taken.awaited).ready + recorded.ready
         messages = [*tell(pushing), *announce(tx, ready, By.EXECUTOR)]
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
@@ -154,25 +160,25 @@ def settle(
 
 
 def settle_alone(
-    ledger: Ledger, catalogue: Catalogue, app: str, ended: tuple[Claim, Outcome], capacity: Capacity | None
+    ledger: Ledger,
+    catalogue: Catalogue,
+    name: JobName,
+    ended: tuple[Claim, Outcome],
+    capacity: Capacity | None,
 ) -> SettleResult | None:
-    """Do what ``settle`` does for the end of one job of this app, in one round trip.
+    """Do what ``settle`` does for the end of one job, in one round trip.
 
     None, and nothing is written, if that needs more statements than ``settle_jobs``, the procedure.
     """
-    if makes_days(catalogue, app):
+    if makes_days(catalogue, name.app):
         return None
-    taken = plain_successes.finish_alone(
-        ledger,
-        *ended,
-        pushing_apps=[app] if may_push(catalogue, app) else [],
-        next_app=_next_app(catalogue, [app], capacity),
-    )
+    pushes = PossiblePushes.of({ended[0].job: possible_pushes(catalogue, name)})
+    taken = plain_successes.finish_alone(ledger, *ended, pushes, _next_app(catalogue, [name.app], capacity))
     return None if taken is None else SettleResult([], [], taken)
 
 
 def _propagate(
-    tx: Tx, catalogue: Catalogue, finished: PlainSuccesses, capacity: Capacity | None, pushing_apps: list[str]
+    tx: Tx, catalogue: Catalogue, finished: PlainSuccesses, capacity: Capacity | None, pushes: PossiblePushes
 ) -> tuple[list[int], list[ReadyJob], ClaimResult]:
     """Propagate finished jobs to their children. Return the jobs for which the planner must plan children, the jobs
     that are ready, and the jobs that this worker has claimed instead."""
@@ -180,7 +186,7 @@ def _propagate(
     if not ended:
         return [], [], NOTHING_TAKEN
     # Read before the propagation, which may end the last job that a submission waits for, and so the submission.
-    concerned = finished.affected or demand.affected_by(tx, ended, pushing_apps=pushing_apps)
+    concerned = finished.affected or demand.affected_by(tx, ended, pushes)
     making = [job for job, app in finished.apps.items() if makes_days(catalogue, app)]
     pushing = sorted({*concerned.pushing, *making})
     dependencies.add_to_outbox(tx, pushing)

@@ -28,6 +28,9 @@ from sluice.planner.keyspaces.chunks.chunk_readers import (
 )
 
 _LOG = logging.getLogger("sluice.planner")
+#: Most children of an ended job that are looked up to find out whether any is left to plan: 100. With more, the planner
+#: does so, and nobody waits for it.
+LOOKED_UP_MAX = 100
 
 
 def may_push(catalogue: Catalogue, app: str) -> bool:
@@ -38,6 +41,24 @@ def may_push(catalogue: Catalogue, app: str) -> bool:
     return makes_days(catalogue, app) or any(
         catalogue[child].chunking is None for child in catalogue.children_of(app)
     )
+
+
+def possible_pushes(catalogue: Catalogue, job: JobName) -> list[JobName] | None:
+    """Return the children that a success of this job may have planned; None if only the planner can tell.
+
+    The planner leaves out the children that a submission requests already. So these names serve to find out whether it
+    has anything to do.
+    """
+    if not may_push(catalogue, job.app):
+        return []
+    if catalogue.is_bridged(job.app):
+        return None
+    app = catalogue[job.app]
+    try:
+        names = list(keyspace_of(app, catalogue).children(app, job.key, State.SUCCEEDED))
+    except BadRequest:
+        return None
+    return None if len(names) > LOOKED_UP_MAX else [name for name in names if may_be_pushed(catalogue, name)]
 
 
 def push_children(tx: Tx, catalogue: Catalogue, ended: list[int], *, left_open: list[int]) -> list[Message]:

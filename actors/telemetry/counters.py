@@ -1,9 +1,10 @@
-"""Counters of frequent events. A process counts in memory and adds the counts to the ledger from time to time."""
+"""Counters of frequent events, and mean durations. A process has them in memory, and adds them to the ledger from time
+to time."""
 
 from collections.abc import Callable, Mapping
 
-from sluice.ledger.database.connection import Ledger
-from sluice.ledger.stats import event_counters
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.stats import event_counters, runtimes
 from sluice.ledger.stats.event_counters import CounterName
 
 #: Returns how often something has happened in this process so far.
@@ -11,10 +12,21 @@ Count = Callable[[], int]
 
 
 class ProcessCounters:
-    """Counters of one process: the round trips to the ledger, and the ``others``."""
+    """Counters of one process: the round trips to the ledger, and the ``others``.
 
-    def __init__(self, ledger: Ledger, others: Mapping[CounterName, Count] | None = None) -> None:
+    ``mean_run_times`` returns the mean durations of runs by app that have changed. The transaction that ends a job
+    mostly leaves them to this one.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        others: Mapping[CounterName, Count] | None = None,
+        *,
+        mean_run_times: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
         self._ledger = ledger
+        self._mean_run_times = mean_run_times
         self._counts = {CounterName.ROUND_TRIP: ledger.round_trips, **(others or {})}
         self._read: dict[CounterName, int] = dict.fromkeys(self._counts, 0)
 
@@ -26,5 +38,11 @@ class ProcessCounters:
         """
         found = {what: count() for what, count in self._counts.items()}
         new = {(what, ""): found[what] - self._read[what] for what in found}
-        self._ledger.transact(lambda tx: event_counters.add(tx, new))
+        mean_s = [*self._mean_run_times().items()]
+
+        def add(tx: Tx) -> None:
+            event_counters.add(tx, new)
+            runtimes.note(tx, mean_s)
+
+        self._ledger.transact(add)
         self._read = found

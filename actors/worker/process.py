@@ -211,7 +211,9 @@ class Process:
             code=self._settings.code_version,
             give_back=self._running.give_back,
             known=lambda: self._definitions.known,
-            meter=ProcessCounters(self._ledger, self._observers.counts()),
+            meter=ProcessCounters(
+                self._ledger, self._observers.counts(), mean_run_times=self._running.mean_run_times.news
+            ),
         )
 
     def _serve(self, queues: list[str], threads: int) -> Service:

@@ -36,15 +36,16 @@ ON CONFLICT (submission, job)
 DO UPDATE SET request_reason = least(submission_job.request_reason, excluded.request_reason)
 """
 _PUSHING = sql_list(*sorted(MET["succeeded"] | MET["failed"]))
-_OF_PUSHERS = f"""
-FROM job JOIN submission_job ON submission_job.job = job.id
+# Submissions that request all children of a job that has ended.
+_PUSHING_SUBMISSIONS = f"""
+    JOIN submission_job ON submission_job.job = job.id
     JOIN submission ON submission.number = submission_job.submission
 WHERE job.id = ANY(%(jobs)s) AND job.state IN ({_PUSHING}) AND {STILL_WANTS} AND submission.push
 """
 _PUSHERS = f"""
 SELECT job.app, job.key, job.state, {KWARGS} AS kwargs, job.overrides, job.work_ids,
        array_agg(submission.number ORDER BY submission.number) AS submissions
-{_OF_PUSHERS} GROUP BY job.id ORDER BY job.id
+FROM job {_PUSHING_SUBMISSIONS} GROUP BY job.id ORDER BY job.id
 """
 #: Statement that makes unplanned submissions due for planning now if they wait for any of these jobs.
 WAKING = f"""
@@ -54,11 +55,15 @@ UPDATE submission SET next_plan_at = {NOW} WHERE state = '{SubmissionState.RECEI
 WATCHING = f"""
 SELECT number, blocking_job FROM submission WHERE state = '{SubmissionState.ACTIVE}' AND blocking_job = ANY(%(jobs)s)
 """
-#: Statement for what these ends affect, as the rows of ``AffectedByEnds.of``. Jobs of the given apps may have children
-#: that follow.
+#: Statement for what these ends affect, as the rows of ``AffectedByEnds.of``. Children may follow from the jobs of
+#: ``PossiblePushes``. No child follows if the submission requests it already. Then a plan would change nothing.
 AFFECTED = f"""
 WITH woken AS ({WAKING}), watching AS ({WATCHING})
-SELECT NULL::bigint AS number, job.id AS job {_OF_PUSHERS} AND job.app = ANY(%(pushing_apps)s::text[])
+SELECT NULL::bigint AS number, job.id AS job
+FROM unnest(%(pushing)s::bigint[], %(child_apps)s::text[], %(child_keys)s::text[]) AS pushed (parent, app, key)
+    JOIN job ON job.id = pushed.parent {_PUSHING_SUBMISSIONS} AND NOT EXISTS (
+    SELECT 1 FROM job child JOIN submission_job asked ON asked.job = child.id
+    WHERE child.app = pushed.app AND child.key = pushed.key AND asked.submission = submission.number)
 UNION SELECT * FROM watching ORDER BY number, job
 """
 _UNSUCCESSFUL = f"""
@@ -121,6 +126,30 @@ def parents_to_push(tx: Tx, jobs: list[int]) -> list[ParentToPush]:
     return tx.structs(ParentToPush, _PUSHERS, jobs=jobs)
 
 
+class PossiblePushes(NamedTuple):
+    """Jobs whose success may have children planned, and the children that can follow, in columns. A child without a
+    name: only the planner can tell which children follow."""
+
+    pushing: list[int]
+    child_apps: list[str | None]
+    child_keys: list[str | None]
+
+    @classmethod
+    def of(cls, children: Mapping[int, Sequence[JobName] | None]) -> Self:
+        """Return the children by parent; None if only the planner can tell them."""
+        found = cls([], [], [])
+        for parent, names in children.items():
+            for app, key in [(None, None)] if names is None else names:
+                found.pushing.append(parent)
+                found.child_apps.append(app)
+                found.child_keys.append(key)
+        return found
+
+
+#: No job has children to plan.
+NO_PUSHES = PossiblePushes([], [], [])
+
+
 class AffectedRow(Struct, frozen=True):
     """Row of ``AFFECTED``: a job with children that may follow, or a submission with the job as its blocking job."""
 
@@ -143,12 +172,12 @@ class AffectedByEnds(NamedTuple):
         return cls(pushing, watching)
 
 
-def affected_by(tx: Tx, ended: list[int], *, pushing_apps: list[str]) -> AffectedByEnds:
+def affected_by(tx: Tx, ended: list[int], pushes: PossiblePushes) -> AffectedByEnds:
     """Return the jobs and submissions that these ends affect. Also wake submissions that wait for any of the jobs.
 
     Call it before the ends are propagated to the children, and settle the submissions after that.
     """
-    rows = tx.rows(AFFECTED, jobs=ended, pushing_apps=pushing_apps)
+    rows = tx.rows(AFFECTED, jobs=ended, **pushes._asdict())
     return AffectedByEnds.of([AffectedRow(*row) for row in rows])
 
 

@@ -32,7 +32,7 @@ from sluice.ledger.database.history import VerbBy
 from sluice.ledger.database.procedures import ColumnOf, ContinueIf, Procedure, ProcedureStep, read
 from sluice.ledger.database.transitions import move_twice
 from sluice.ledger.job_graph import demand, dependencies
-from sluice.ledger.job_graph.demand import AffectedByEnds, AffectedRow
+from sluice.ledger.job_graph.demand import NO_PUSHES, AffectedByEnds, AffectedRow, PossiblePushes
 from sluice.ledger.job_graph.dependencies import CountedChildren, CountedGate
 from sluice.ledger.lifecycle import claims
 from sluice.ledger.lifecycle.claims import ClaimedJob, ClaimResult, ClaimTerms
@@ -106,7 +106,10 @@ NO_NEXT_APP = NextApp("", ClaimTerms(UUID(int=0)))
 
 
 def finish(
-    tx: Tx, outcomes: Mapping[Claim, Outcome], *, pushing_apps: list[str], next_app: NextApp = NO_NEXT_APP
+    tx: Tx,
+    outcomes: Mapping[Claim, Outcome],
+    pushes: PossiblePushes = NO_PUSHES,
+    next_app: NextApp = NO_NEXT_APP,
 ) -> PlainSuccesses:
     """Record and judge the outcomes that need no judgement.
 
@@ -120,7 +123,7 @@ def finish(
     if len(done) < len(outcomes) or len(done) > TOGETHER_MAX:
         rows = tx.rows(_FINISH, **parameters(done))
         return PlainSuccesses(_finished(tx, [_FinishedRow(*row) for row in rows]))
-    found = tx.call(SETTLE_JOBS, **_given(done, pushing_apps=pushing_apps, next_app=next_app))
+    found = tx.call(SETTLE_JOBS, **_given(done, pushes, next_app))
     ended, affected, gates, _, begun, awaited = found
     finished = _finished(tx, read(ended, _FinishedRow))
     if len(finished) < len(done):
@@ -134,7 +137,7 @@ def finish(
 
 
 def finish_alone(
-    ledger: Ledger, right: Claim, outcome: Outcome, *, pushing_apps: list[str], next_app: NextApp
+    ledger: Ledger, right: Claim, outcome: Outcome, pushes: PossiblePushes, next_app: NextApp
 ) -> list[ClaimedJob] | None:
     """Record and judge one outcome in a transaction of one round trip, and return the job that was claimed, if any.
 
@@ -143,7 +146,7 @@ def finish_alone(
     """
     if not _may_be_plain(outcome):
         return None
-    given = _given({right: outcome}, pushing_apps=pushing_apps, next_app=next_app)
+    given = _given({right: outcome}, pushes, next_app)
     found = ledger.call_alone(SETTLE_JOBS, TransactionKind.SETTLE_ALONE, **given)
     return None if found is None else read(found[4], ClaimedJob)
 
@@ -152,10 +155,10 @@ def _may_be_plain(outcome: Outcome) -> bool:
     return outcome.ending is Ending.DONE and outcome.expansions is None
 
 
-def _given(done: Mapping[Claim, Outcome], *, pushing_apps: list[str], next_app: NextApp) -> dict[str, object]:
+def _given(done: Mapping[Claim, Outcome], pushes: PossiblePushes, next_app: NextApp) -> dict[str, object]:
     """Return the parameters of the procedure."""
     claim = {"app": next_app.name, "alone": True, "most": 1, **structs.asdict(next_app.terms)}
-    return {**parameters(done), **claim, "pushing_apps": pushing_apps}
+    return {**parameters(done), **claim, **pushes._asdict()}
 
 
 def _finished(tx: Tx, rows: Sequence[_FinishedRow]) -> dict[int, str]:

@@ -20,7 +20,7 @@ from sluice.actors.planner.handlers import plan_and_claim
 from sluice.broker.messages import Execute, Message, Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Ending, Outcome
-from sluice.jobs.model.names import Claim
+from sluice.jobs.model.names import Claim, JobName
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.keyspaces import partitions
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -196,14 +196,18 @@ class SimulatedWorker:
     def _record(self, claimed: ClaimedJob, outcome: Outcome) -> None:
         line = self._lines.pop(claimed.right)
         to_record = self._own_successes.conclude(claimed, outcome)
-        taken = self._settle(claimed.right, to_record, may_take=not line) if to_record else []
+        taken = self._settle(claimed, to_record, may_take=not line) if to_record else []
         self._held.discard(claimed.right)
         self._begin_next(line)
         self._begin(taken)
 
-    def _settle(self, right: Claim, outcome: Outcome, *, may_take: bool) -> list[ClaimedJob]:
+    def _settle(self, claimed: ClaimedJob, outcome: Outcome, *, may_take: bool) -> list[ClaimedJob]:
         settled = transactions.settle(
-            self._ledger, self._catalogue, {right: outcome}, self._capacity() if may_take else None
+            self._ledger,
+            self._catalogue,
+            {claimed.right: outcome},
+            self._capacity() if may_take else None,
+            names={claimed.id: JobName(claimed.app, claimed.key)},
         )
         self._send(settled.messages)
         return settled.taken

@@ -8,13 +8,14 @@ import pytest
 
 from sluice.actors.assembly import stores
 from sluice.actors.executor import transactions
-from sluice.actors.executor.batches import ClaimedBatch, MeanRunTimes
+from sluice.actors.executor.batches import ClaimedBatch
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.lone_ends import PASSED_OVER, LoneEnds
 from sluice.actors.executor.transactions import Capacity, SettleResult
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import JobName
 from sluice.jobs.observe.failpoints import Failpoint, Point
 from sluice.jobs.states import State
 from sluice.ledger.database import connection
@@ -27,6 +28,7 @@ _HISTORY = """
 SELECT app, key, source, target, verb, by, transition.round
 FROM transition JOIN job ON job.id = transition.job ORDER BY transition.id
 """
+_SETTLED = {Failpoint.LONE_END_COMMITTED, Failpoint.SETTLE_COMMITTED}
 
 
 @pytest.fixture
@@ -40,13 +42,14 @@ def _settle(
     world: World, ledger: Ledger, claimed: ClaimedJob, outcome: Outcome = _DONE, *, takes_on: bool = True
 ) -> SettleResult | None:
     capacity = Capacity(world.worker, lambda _: takes_on, lambda _: 1)
-    return transactions.settle_alone(ledger, world.catalogue, claimed.app, (claimed.right, outcome), capacity)
+    name = JobName(claimed.app, claimed.key)
+    return transactions.settle_alone(ledger, world.catalogue, name, (claimed.right, outcome), capacity)
 
 
 def _request(world: World, app: str, key: str = "1") -> None:
-    """Submit a job. Its submission watches this job, so that no end before it concerns the submission. It
-    requests no children."""
-    number = world.submit(app, key, push="wanted")
+    """Submit a job, and all that it needs. Its submission watches this job, so that no end before it concerns the
+    submission."""
+    number = world.submit(app, key)
     watch = "UPDATE submission SET blocking_job = %(job)s WHERE id = %(id)s"
     job = world.known(f"{app}/{key}").id
     world.ledger.transact(lambda tx: tx.write(watch, job=job, id=number))
@@ -77,7 +80,8 @@ def test_a_hop_in_one_round_trip_writes_the_same_as_several_statements(world: Wo
     assert _settle(world, ledger, world.take("a/1"))
     capacity = Capacity(world.worker, lambda _: True, lambda _: 1)
     claimed = world.take("a/2")
-    transactions.settle(world.ledger, world.catalogue, {claimed.right: _DONE}, capacity, apps=["a"])
+    names = {claimed.id: JobName("a", "2")}
+    transactions.settle(world.ledger, world.catalogue, {claimed.right: _DONE}, capacity, names=names)
     rows = [*world.ledger.transact(lambda tx: tx.rows(_HISTORY))]
     by_key = {key: [(app, *rest) for app, its, *rest in rows if its == key] for key in ("1", "2")}
     assert by_key["1"] == by_key["2"]
@@ -171,11 +175,8 @@ def test_a_thread_runs_a_chain_by_lone_ends(
     world: World, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     world.apps("a -> b -> c -> d")
-    _request(world, "d")
     reached: list[Point] = []
     monkeypatch.setattr(connection, "reached", reached.append)
-    # The first mean duration of each app would be written with its first end.
-    monkeypatch.setattr(MeanRunTimes, "news", lambda _: {})
     running = Execution(
         ledger,
         lambda: world.catalogue,
@@ -185,13 +186,18 @@ def test_a_thread_runs_a_chain_by_lone_ends(
         stores=stores(Settings(home=tmp_path)),
         serves=lambda _: True,
     )
-    running.run_planned(world.catalogue, ClaimedBatch(0.0, [world.take("a")]))
+    settled = []
+    for key in ("1", "2"):
+        _request(world, "d", key)
+        reached.clear()
+        running.run_planned(world.catalogue, ClaimedBatch(0.0, [world.take(f"a/{key}")]))
+        settled.append([point for point in reached if point in _SETTLED])
     assert set(world.states().values()) == {State.SUCCEEDED}
-    # The last end also ends the submission, so it needs several statements.
-    settled = [
-        point for point in reached if point in {Failpoint.LONE_END_COMMITTED, Failpoint.SETTLE_COMMITTED}
+    # The first end of an app also writes its mean duration. The last end of a chain also ends its submission.
+    assert settled == [
+        [Failpoint.SETTLE_COMMITTED] * 4,
+        [Failpoint.LONE_END_COMMITTED] * 3 + [Failpoint.SETTLE_COMMITTED],
     ]
-    assert settled == [Failpoint.LONE_END_COMMITTED] * 3 + [Failpoint.SETTLE_COMMITTED]
 
 
 def test_only_a_steady_ledger_without_a_pooler_runs_a_transaction_in_one_round_trip(world: World) -> None:

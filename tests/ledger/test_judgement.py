@@ -170,7 +170,7 @@ def test_a_success_with_effects_does_not_end_the_job_before_it_is_judged(world: 
     assert claimed is not None
     world.ledger.transact(lambda tx: tx.write(f"UPDATE job SET {JUDGED[kind]}"))
     done = {claimed.right: Outcome(ending=Ending.DONE)}
-    assert world.ledger.transact(lambda tx: plain_successes.finish(tx, done, pushing_apps=[])).apps == {}
+    assert world.ledger.transact(lambda tx: plain_successes.finish(tx, done)).apps == {}
     assert world.state("a") is State.RUNNING
 
 

@@ -9,6 +9,7 @@ import pytest
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.database.procedures import Procedure
+from sluice.ledger.job_graph.demand import PossiblePushes
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.ledger.lifecycle.plain_successes import SETTLE_JOBS
 from sluice.ledger.lifecycle.rounds import parameters
@@ -49,7 +50,8 @@ def _ended(world: World, *jobs: ClaimedJob, app: str = "") -> dict[str, Any]:
     """Return parameters for the ends of these jobs, and for the claim of a job of this app."""
     ended = parameters({job.right: Outcome(ending=Ending.DONE, output='√ "1"') for job in jobs})
     terms = {"worker": world.worker, "unbounded": False, "saga": False, "digest": ""}
-    return {**ended, **terms, "pushing_apps": ["a"], "app": app, "alone": True, "most": 1}
+    pushes = PossiblePushes.of({job.id: None for job in jobs if job.app == "a"})
+    return {**ended, **terms, **pushes._asdict(), "app": app, "alone": True, "most": 1}
 
 
 def _taken(world: World, names: Sequence[str]) -> list[ClaimedJob]:

@@ -6,10 +6,12 @@ from datetime import timedelta
 import pytest
 
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.model.names import JobName
 from sluice.jobs.states import By
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph.demand import PossiblePushes
 from sluice.ledger.lifecycle import plain_successes
 from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.reads import fleet
@@ -112,7 +114,8 @@ def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crow
 
     def end(tx: Tx) -> None:
         done = {claimed.right: Outcome(ending=Ending.DONE)}
-        children = plain_successes.finish(tx, done, pushing_apps=["a"]).children
+        pushes = PossiblePushes.of({claimed.id: [JobName("b", "1")]})
+        children = plain_successes.finish(tx, done, pushes).children
         assert len(dependencies.propagate_counted(tx, children, leave_startable=False).ready) == 1
 
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: end(tx)))

@@ -10,7 +10,7 @@ from sluice.actors.planner import daily_tables as planner_of_days
 from sluice.actors.planner import handlers, table_plans
 from sluice.jobs.simulated import Faults
 from sluice.jobs.states import LIVE, sql_list
-from sluice.ledger.job_graph import dependencies, expansions
+from sluice.ledger.job_graph import demand, dependencies, expansions
 from sluice.ledger.keyspaces import daily_tables, freshness, partitions
 from sluice.ledger.lifecycle import bisection, claims, outcomes, plain_successes, plans
 from sluice.ledger.limits import breakers, pauses
@@ -72,6 +72,9 @@ _OF_JOBS = {
         sql(groomer_steps, "_LOST", "worker.lease_until <", "false AND now() <"),
         theme="templates",
         faults=DEADLY,
+    ),
+    "any request of a submission counts as one of the child": Mutant(
+        sql(demand, "AFFECTED", "child.key = pushed.key", "true"), theme="templates"
     ),
     "outcomes of parents are not put in the outbox": Mutant(
         code(dependencies, "_ADD_TO_OUTBOX", "SELECT 1 WHERE false"),

@@ -36,7 +36,7 @@ def _start(ground: BenchEnvironment) -> Figures:
 def _blocked(ground: BenchEnvironment) -> Figures:
     with submitter_of(ground) as submitter:
         empty = submitter.flat()
-        submitter.client.submit(Submission(app=BLOCKED, id="blocked", push="wanted"))
+        submitter.client.submit(Submission(app=BLOCKED, id="blocked"))
         submitter.until_planned("blocked")
         fixtures.tidy(ground.ledger_url)
         figures = beside("empty", empty, submitter.flat(_AFTER_FLAT))

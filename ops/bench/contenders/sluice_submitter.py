@@ -73,7 +73,7 @@ class SubmitterConnections(Struct, frozen=True):
         return self.run([Submission(app=app, keys=keys, id=f"{app} {first}")], FLAT, told=told)
 
     def chain(self) -> Figures:
-        wanted = [Submission(app="bench_chain", key=str(CHAIN - 1), id="chain", push="wanted")]
+        wanted = [Submission(app="bench_chain", key=str(CHAIN - 1), id="chain")]
         return self.run(wanted, CHAIN, told=hops)
 
     def settled(self) -> float:

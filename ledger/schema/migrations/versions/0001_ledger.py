@@ -1179,7 +1179,9 @@ CREATE PROCEDURE settle_jobs(
     results text[],
     result_blobs text[],
     now timestamptz,
-    pushing_apps text[],
+    pushing bigint[],
+    child_apps text[],
+    child_keys text[],
     app text,
     alone bool,
     most int,
@@ -1252,7 +1254,7 @@ OR EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = breaker.app AND app_pau
         ids_of_0 := ids_of_0 || found.id;
         lines := lines || ('[0,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (found.id > 0 AND found.pool IS NULL) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF $27 AND (found.id > 0 AND found.pool IS NULL) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
     IF (rows_of_step = cardinality($1)) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1262,19 +1264,23 @@ UPDATE submission SET next_plan_at = coalesce($16::timestamptz, clock_timestamp(
 SELECT number, blocking_job FROM submission WHERE state = 'active' AND blocking_job = ANY(ids_of_0)
 )
 SELECT NULL::bigint AS number, job.id AS job
-FROM job JOIN submission_job ON submission_job.job = job.id
+FROM unnest($17::bigint[], $18::text[], $19::text[]) AS pushed (parent, app, key)
+    JOIN job ON job.id = pushed.parent
+    JOIN submission_job ON submission_job.job = job.id
     JOIN submission ON submission.number = submission_job.submission
 WHERE job.id = ANY(ids_of_0) AND job.state IN ('expired', 'failed', 'fatal', 'succeeded', 'timed_out', 'upstream_failed') AND
 (submission.state = 'active'
  OR submission_job.request_reason = 2 AND submission.state <> 'cancelled')
  AND submission.push
- AND job.app = ANY($17::text[])
+ AND NOT EXISTS (
+    SELECT 1 FROM job child JOIN submission_job asked ON asked.job = child.id
+    WHERE child.app = pushed.app AND child.key = pushed.key AND asked.submission = submission.number)
 UNION SELECT * FROM watching ORDER BY number, job
     LOOP
         rows_of_step := rows_of_step + 1;
         lines := lines || ('[1,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF $27 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 WITH held_need AS MATERIALIZED (
@@ -1304,19 +1310,19 @@ RETURNING gate.unmet = 0 AS is_open, held.died > 0 AS has_lost, (CASE WHEN job.s
         rounds_of_2 := rounds_of_2 || found.round;
         lines := lines || ('[2,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0 OR rows_of_step = 1 AND NOT found.is_open AND NOT found.has_lost OR rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
-    IF (rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $18) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
+    IF $27 AND (rows_of_step = 0 OR rows_of_step = 1 AND NOT found.is_open AND NOT found.has_lost OR rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $20) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF (rows_of_step = 1 AND found.is_open AND NOT found.has_lost AND found.may_begin AND found.app = $20) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
 SELECT id, app, round, priority, effective_deadline, coalesce(not_before, created_at) AS due_at, (losses > 0 OR bisected_from IS NOT NULL OR saga_open) AS alone, not_before FROM job
-WHERE job.app COLLATE "C" = $18::text AND job.state COLLATE "C" = 'ready'
-  AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND ($19::bool OR NOT (losses > 0 OR bisected_from IS NOT NULL OR saga_open)) AND job.id <> ALL(ids_of_2::bigint[])
- ORDER BY -priority, coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id LIMIT $20::int
+WHERE job.app COLLATE "C" = $20::text AND job.state COLLATE "C" = 'ready'
+  AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND ($21::bool OR NOT (losses > 0 OR bisected_from IS NOT NULL OR saga_open)) AND job.id <> ALL(ids_of_2::bigint[])
+ ORDER BY -priority, coalesce(effective_deadline, 'infinity'), coalesce(not_before, created_at), id LIMIT $22::int
     LOOP
         rows_of_step := rows_of_step + 1;
         lines := lines || ('[3,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF $27 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
     IF (rows_of_step = 0) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1326,15 +1332,15 @@ WHERE job.app COLLATE "C" = $18::text AND job.state COLLATE "C" = 'ready'
         WHERE CASE WHEN job.state IN ('waiting') THEN true END AND ((CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($16::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AND
 job.round = given.round AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app
     AND NOT coalesce(app_pause.trial = job.id AND app_pause.trial_claim = job.claim, false)) AND EXISTS (
-    SELECT 1 FROM worker WHERE worker.id = $21::uuid AND worker.left_at IS NULL AND worker.lease_until > coalesce($16::timestamptz, clock_timestamp()))
+    SELECT 1 FROM worker WHERE worker.id = $23::uuid AND worker.left_at IS NULL AND worker.lease_until > coalesce($16::timestamptz, clock_timestamp()))
 ) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET state = 'running', changed_at = coalesce($16::timestamptz, clock_timestamp()), waiting_for_slot = false, unblocked = true,
-claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1, worker = $21::uuid, unbounded = $22::bool,
-saga_open = job.saga_open OR $23::bool,
-saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $23::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1 END,
+claim = greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1, worker = $23::uuid, unbounded = $24::bool,
+saga_open = job.saga_open OR $25::bool,
+saga_first_claim = CASE WHEN job.saga_open THEN job.saga_first_claim WHEN $25::bool THEN greatest(job.claim, (SELECT max(id_floor) FROM restoration), (SELECT claim FROM claim_floor)) + 1 END,
 attempt_timeout_at =
-    CASE WHEN NOT (job.saga_open OR $23::bool) THEN coalesce($16::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
+    CASE WHEN NOT (job.saga_open OR $25::bool) THEN coalesce($16::timestamptz, clock_timestamp()) + make_interval(secs => job.timeout_s) END
         FROM held AS given
         WHERE job.id = given.id AND CASE WHEN job.state IN ('waiting') THEN true END
         RETURNING job.id, job.changed_at, job.round, job.claim, job.state, job.notify_on, job.app, job.key, job.worker, job.work_ids, job.overrides, job.timeout_s, job.handle, job.flight, job.saga_open, job.saga_first_claim, job.rate_bucket, job.output_table, job.kwargs, given.source, given.its_claim, given.its_alerts
@@ -1344,7 +1350,7 @@ attempt_timeout_at =
         FROM moved ORDER BY id
     ),
 opened AS (INSERT INTO round (job, claim, round, worker, running_at, digest)
-           SELECT id, claim, round, worker, changed_at, $24::text FROM moved)
+           SELECT id, claim, round, worker, changed_at, $26::text FROM moved)
     SELECT
 CASE WHEN NOT saga_open OR saga_first_claim = claim THEN rate_bucket END AS rate_bucket, id, app, key, round, claim, work_ids, overrides, timeout_s, handle,
 CASE WHEN output_table IS NOT NULL THEN
@@ -1359,7 +1365,7 @@ CASE jsonb_typeof(kwargs) WHEN 'string' THEN kwargs #>> '{}' END AS kwargs_diges
         ids_of_4 := ids_of_4 || found.id;
         lines := lines || ('[4,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (found.id > 0 AND found.rate_bucket IS NULL AND found.kwargs_digest IS NULL) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF $27 AND (found.id > 0 AND found.rate_bucket IS NULL AND found.kwargs_digest IS NULL) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
     IF (rows_of_step > 0) IS NOT TRUE THEN result := '[' || array_to_string(lines, ',') || ']'; RETURN; END IF;
     rows_of_step := 0;
     FOR found IN
@@ -1369,7 +1375,7 @@ WHERE parent = ANY(ids_of_4::bigint[]) AND condition = 'running' AND met IS NULL
         rows_of_step := rows_of_step + 1;
         lines := lines || ('[5,' || row_to_json(found) || ']');
     END LOOP;
-    IF $25 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
+    IF $27 AND (rows_of_step = 0) IS NOT TRUE THEN ROLLBACK; RETURN; END IF;
     result := '[' || array_to_string(lines, ',') || ']';
 END
 $$;
