@@ -70,7 +70,7 @@ class KeptLedger(Ledger):
     whole transaction, because a test may send the statements of procedures one by one (``tests.stepwise``).
     """
 
-    may_call_alone = False
+    may_be_alone = False
 
     def __init__(self, url: str, connections: int) -> None:
         self.time: Callable[[], datetime] = datetime.now

@@ -500,7 +500,7 @@ class Execution:
     ) -> SettleResult | None:
         """Record a single outcome in one round trip, if that is possible. The first mean duration of an app is written
         by the other transaction."""
-        if len(outcomes) != 1 or not names or not self._ledger.may_call_alone:
+        if len(outcomes) != 1 or not names or not self._ledger.may_be_alone:
             return None
         (name,), (ended,) = names.values(), outcomes.items()
         if ended[1].ending is not Ending.DONE or not self.mean_run_times.is_told(name.app):

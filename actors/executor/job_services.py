@@ -27,7 +27,7 @@ from sluice.jobs.model.external_work import WorkOwner
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
-from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, TransactionKind, reached
+from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
 from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, JournalTransaction, Log
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx, UserConnection
@@ -142,12 +142,16 @@ class RunJournal:
         self._abort_reason: str | None = None
 
     def read(self) -> Log | None:
-        return self._when_reachable(lambda tx: journals.read(tx, self._job.right, self._job.flight))
+        def work(tx: Tx) -> Log | None:
+            return journals.read(tx, self._job.right, self._job.flight)
+
+        return self._when_reachable(partial(self._ledger.transact, work))
 
     def write(self, entry: JournalEntry) -> JournalReply:
-        heard = self._when_reachable(
-            lambda tx: journals.write(tx, self._job.right, self._job.flight, entry), TransactionKind.ENTRY
-        )
+        def work(tx: Tx) -> JournalReply:
+            return journals.write(tx, self._job.right, self._job.flight, entry)
+
+        heard = self._when_reachable(lambda: self._ledger.write_alone(work, TransactionKind.ENTRY))
         return self._noted(heard or JournalReply(stands=False))
 
     @contextmanager
@@ -169,7 +173,7 @@ class RunJournal:
         """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
         the last known answer, because the caller can ask again."""
         try:
-            return self._noted(self._ledger.transact(lambda tx: journals.check(tx, self._job.right)))
+            return self._noted(self._ledger.write_alone(lambda tx: journals.check(tx, self._job.right)))
         except Unreachable as error:
             _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
             return JournalReply(stands=not self._stop.is_set(), abort_reason=self._abort_reason)
@@ -183,9 +187,8 @@ class RunJournal:
         except Unreachable as error:
             _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
 
-    def _when_reachable(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T | None:
-        waits = f"the journal of {self._job.name} waits"
-        return while_unreachable(partial(self._ledger.transact, work, at), self._stop, waits)
+    def _when_reachable(self, act: Callable[[], T]) -> T | None:
+        return while_unreachable(act, self._stop, f"the journal of {self._job.name} waits")
 
     def _noted(self, heard: JournalReply) -> JournalReply:
         self._abort_reason = heard.abort_reason

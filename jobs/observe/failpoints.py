@@ -141,7 +141,7 @@ class Failpoint:
     DO_ANSWERED = Point("do.answered", "A step's do has returned, and the journal has no entry of it.")
     UNDO_BEGINS = Point("undo.begins", "A step's undo is about to be called.")
     UNDO_ANSWERED = Point("undo.answered", "A step's undo has returned, and the journal has no entry of it.")
-    ENTRY_WRITTEN = Point("entry.written", "An entry of the journal is in an open transaction.")
+    ENTRY_UNCOMMITTED = Point("entry.uncommitted", "An entry of the journal is about to be committed.")
     ENTRY_COMMITTED = Point("entry.committed", "The entry is committed, and the flight has not continued.")
 
     STEP_WRITTEN = Point("step.written", "A step's own writes and its entry are in one open transaction.")
@@ -200,7 +200,7 @@ class TransactionKind:
     SETTLE_ALONE = CommitPoints(Failpoint.LONE_END_BEGINS, Failpoint.LONE_END_COMMITTED)
     RECORD = CommitPoints(Failpoint.RECORD_WRITTEN, Failpoint.RECORD_COMMITTED)
     LEAVE = CommitPoints(Failpoint.LEAVE_WRITTEN, Failpoint.LEAVE_COMMITTED)
-    ENTRY = CommitPoints(Failpoint.ENTRY_WRITTEN, Failpoint.ENTRY_COMMITTED)
+    ENTRY = CommitPoints(Failpoint.ENTRY_UNCOMMITTED, Failpoint.ENTRY_COMMITTED)
     LOOK = CommitPoints(Failpoint.LOOK_WRITTEN, Failpoint.LOOK_COMMITTED)
     NOTIFY = CommitPoints(Failpoint.NOTIFY_WRITTEN, Failpoint.NOTIFY_COMMITTED)
     DELIVER = CommitPoints(Failpoint.DELIVER_WRITTEN, Failpoint.DELIVER_COMMITTED)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from datetime import datetime
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -241,29 +242,36 @@ class Ledger:
     ) -> list[list[msgspec.Raw]] | None:
         """Run a procedure as a whole transaction, in one round trip; return the rows of its steps.
 
-        None, and nothing is written, if the transaction needs more statements. That is always so if ``may_call_alone``
+        None, and nothing is written, if the transaction needs more statements. That is always so if ``may_be_alone``
         is false. ``at`` are the failpoints of this kind of transaction; a crash before the commit writes nothing.
         """
-        if not self.may_call_alone:
+        if not self.may_be_alone:
             return None
 
-        def once() -> list[list[msgspec.Raw]] | None:
-            with self._connection() as connection:
-                before = connection.asked
-                try:
-                    _commit_begins(at)
-                    (result,) = self._tx(connection).column(procedure.call, **params, is_whole=True)
-                    found = procedure.collect(result)
-                    if found is not None:
-                        _commit_returned(at)
-                    return found
-                finally:
-                    self._count_trips(connection.asked - before)
+        def call(tx: Tx) -> list[list[msgspec.Raw]] | None:
+            return procedure.collect(tx.column(procedure.call, **params, is_whole=True)[0])
 
-        return self._tried(once)
+        return self._tried(partial(self._alone, call, at))
+
+    def write_alone(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
+        """Do what ``transact`` does with work that is a single statement, in one round trip if ``may_be_alone``."""
+        return self._tried(partial(self._alone, work, at)) if self.may_be_alone else self.transact(work, at)
+
+    def _alone(self, work: Callable[[Tx], T], at: CommitPoints | None) -> T:
+        """Run work that is a single statement without BEGIN and COMMIT. It has committed nothing if it returns None."""
+        with self._connection() as connection:
+            before = connection.asked
+            try:
+                _commit_begins(at)
+                found = work(self._tx(connection))
+                if found is not None:
+                    _commit_returned(at)
+                return found
+            finally:
+                self._count_trips(connection.asked - before)
 
     @property
-    def may_call_alone(self) -> bool:
+    def may_be_alone(self) -> bool:
         """True if this process's transactions need no other statement than those of their work.
 
         A pooler gives each transaction a connection that has to be set up first.

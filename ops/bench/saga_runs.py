@@ -49,7 +49,7 @@ def fly(ledger_url: str) -> Figures:
     """Return the time of a step with its journal entry, and of a commit of one row, each as the median over all
     flights.
     """
-    catalogue, ledger = load([__name__]), Ledger(ledger_url)
+    catalogue, ledger = load([__name__]), Ledger(ledger_url, steady=True)
     steps_s, commits_s = [], []
     for job in claimed_jobs(ledger, catalogue, "idle"):
         steps_s.append(took_s(partial(_flown, ledger, catalogue, job)) / STEPS)

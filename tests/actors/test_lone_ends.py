@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -11,12 +13,14 @@ from sluice.actors.executor import transactions
 from sluice.actors.executor.batches import ClaimedBatch
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.execution import Execution
+from sluice.actors.executor.job_services import RunJournal
 from sluice.actors.executor.lone_ends import PASSED_OVER, LoneEnds
 from sluice.actors.executor.transactions import Capacity, SettleResult
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import JobName
 from sluice.jobs.observe.failpoints import Failpoint, Point
+from sluice.jobs.sagas.journal import Direction, JournalEntry, JournalReply
 from sluice.jobs.states import State
 from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger
@@ -200,14 +204,30 @@ def test_a_thread_runs_a_chain_by_lone_ends(
     ]
 
 
+def test_an_entry_of_a_journal_is_one_round_trip(world: World, ledger: Ledger) -> None:
+    world.apps("a")
+    world.submit("a")
+    claimed = world.take("a")
+    journal = RunJournal(ledger, claimed, Event())
+    trips = []
+    for seq in (1, 2, 3):
+        entry = JournalEntry(seq=seq, step=seq - 1, name="Ask", steps=3, direction=Direction.DO)
+        assert journal.write(entry) == JournalReply(stands=True)
+        trips.append(ledger.round_trips())
+    # The first one also prepares the statement.
+    assert [later - trip for trip, later in pairwise(trips)] == [1, 1]
+    written = ledger.transact(lambda tx: tx.column("SELECT seq FROM saga_journal ORDER BY seq"))
+    assert written == [1, 2, 3]
+
+
 def test_only_a_steady_ledger_without_a_pooler_runs_a_transaction_in_one_round_trip(world: World) -> None:
     url = world.url
     with closing(Ledger(url)) as plain, closing(Ledger(url, steady=True)) as steady:
-        assert not plain.may_call_alone
-        assert steady.may_call_alone
-        assert not steady.beside(lambda _, __: None).may_call_alone
+        assert not plain.may_be_alone
+        assert steady.may_be_alone
+        assert not steady.beside(lambda _, __: None).may_be_alone
     with closing(Ledger(url, steady=True, pooler_url=url)) as pooled:
-        assert not pooled.may_call_alone
+        assert not pooled.may_be_alone
 
 
 def test_after_a_vain_try_some_ends_of_the_app_are_not_tried() -> None:

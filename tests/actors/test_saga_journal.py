@@ -239,6 +239,8 @@ class _Away:
             raise Unreachable("The ledger does not answer.")
         return self.answer
 
+    write_alone = transact
+
 
 def _journaling(times: int, answer: object, stop: Event) -> RunJournal:
     job = ClaimedJob(1, "trip", "1", 0, 1, None, None, None, None)

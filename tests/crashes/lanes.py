@@ -113,7 +113,7 @@ LANES: Sequence[Lane] = (
             Failpoint.DO_ANSWERED,
             Failpoint.UNDO_BEGINS,
             Failpoint.UNDO_ANSWERED,
-            Failpoint.ENTRY_WRITTEN,
+            Failpoint.ENTRY_UNCOMMITTED,
             Failpoint.ENTRY_COMMITTED,
             Failpoint.STEP_WRITTEN,
             Failpoint.STEP_COMMITTED,

@@ -60,7 +60,7 @@ def _break_procedure(monkeypatch: pytest.MonkeyPatch, statement: str, broken: st
     if steps != [*procedure.steps]:
         monkeypatch.setattr(plain_successes, "SETTLE_JOBS", Procedure(procedure.name, *steps))
         monkeypatch.setattr(Tx, "call", lambda tx, procedure, **params: stepwise(tx, procedure, params))
-        monkeypatch.setattr(Ledger, "may_call_alone", False)
+        monkeypatch.setattr(Ledger, "may_be_alone", False)
 
 
 def code(module: object, name: str, new: object) -> Break:

@@ -36,23 +36,17 @@ def _chain(ground: BenchEnvironment, processes: int) -> Figures:
 
 def _fan(ground: BenchEnvironment) -> Figures:
     keys = tuple(str(fan) for fan in range(FANS))
-    return _run(
-        ground, [Submission(app="bench_sum", keys=keys, id="fan")], FANS * (CHILDREN + 2)
-    )
+    return _run(ground, [Submission(app="bench_sum", keys=keys, id="fan")], FANS * (CHILDREN + 2))
 
 
 def _layers(ground: BenchEnvironment) -> Figures:
     keys = tuple(f"{LAYERS - 1}_{n}" for n in range(WIDTH))
-    return _run(
-        ground, [Submission(app="bench_layers", keys=keys, id="layers")], LAYERS * WIDTH
-    )
+    return _run(ground, [Submission(app="bench_layers", keys=keys, id="layers")], LAYERS * WIDTH)
 
 
 def _diamonds(ground: BenchEnvironment) -> Figures:
     keys = tuple(str(n) for n in range(DIAMONDS))
-    return _run(
-        ground, [Submission(app="bench_bottom", keys=keys, id="diamonds")], 4 * DIAMONDS
-    )
+    return _run(ground, [Submission(app="bench_bottom", keys=keys, id="diamonds")], 4 * DIAMONDS)
 
 
 COURSES: Mapping[str, Callable[[BenchEnvironment], Figures]] = {
