@@ -150,7 +150,9 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         raise self._unreachable(f"{len(left)} of {len(letters)} messages were not confirmed: {why}")
 
     def _unreachable(self, why: str) -> Unreachable:
-        advice = "Start it, check its alarms (memory, disk), or correct the address."
+        advice = (
+            "Start it, check its alarms (memory, disk) and its limit of open files, or correct the address."
+        )
         return Unreachable(f"RabbitMQ cannot be used: {why}.", where=str(self._address), advice=advice)
 
     def _count(self, queue: str) -> int:
