@@ -151,7 +151,7 @@ class RunJournal:
         def work(tx: Tx) -> JournalReply:
             return journals.write(tx, self._job.right, self._job.flight, entry)
 
-        heard = self._when_reachable(lambda: self._ledger.write_alone(work, TransactionKind.ENTRY))
+        heard = self._when_reachable(lambda: self._ledger.run_alone(work, TransactionKind.ENTRY))
         return self._noted(heard or JournalReply(stands=False))
 
     @contextmanager
@@ -173,7 +173,7 @@ class RunJournal:
         """Return whether the claim stands and whether the flight was called off. If the ledger is unreachable, return
         the last known answer, because the caller can ask again."""
         try:
-            return self._noted(self._ledger.write_alone(lambda tx: journals.check(tx, self._job.right)))
+            return self._noted(self._ledger.run_alone(lambda tx: journals.check(tx, self._job.right)))
         except Unreachable as error:
             _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
             return JournalReply(stands=not self._stop.is_set(), abort_reason=self._abort_reason)

@@ -253,8 +253,11 @@ class Ledger:
 
         return self._tried(partial(self._alone, call, at))
 
-    def write_alone(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
-        """Do what ``transact`` does with work that is a single statement, in one round trip if ``may_be_alone``."""
+    def run_alone(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
+        """Run ``work`` as ``transact`` does. It is one statement, without long arrays, and is committed by itself.
+
+        So the commit needs no round trip of its own, unless ``may_be_alone`` is false.
+        """
         return self._tried(partial(self._alone, work, at)) if self.may_be_alone else self.transact(work, at)
 
     def _alone(self, work: Callable[[Tx], T], at: CommitPoints | None) -> T:

@@ -239,7 +239,7 @@ class _Away:
             raise Unreachable("The ledger does not answer.")
         return self.answer
 
-    write_alone = transact
+    run_alone = transact
 
 
 def _journaling(times: int, answer: object, stop: Event) -> RunJournal:

@@ -23,7 +23,7 @@ HERE = "jobs/observe/failpoints.py"
 
 
 #: Functions that take a failpoint, or a kind of transaction, which has two failpoints.
-TAKERS = {"Failpoint": {"reached"}, "TransactionKind": {"transact", "call_alone", "write_alone"}}
+TAKERS = {"Failpoint": {"reached"}, "TransactionKind": {"transact", "call_alone", "run_alone"}}
 
 
 def named(sources: list[Source]) -> Counter[str]:
