@@ -74,8 +74,8 @@ _SEND = f"""
 UPDATE job SET dispatch_attempts = least(dispatch_attempts + 1, 100),
     next_poll_at = {NOW} + make_interval(secs => greatest(
     poll_interval_s, {PATIENCE_S} * power(2, least(dispatch_attempts, {PATIENCE_DOUBLINGS_MAX}))))
-WHERE id IN (SELECT id FROM job WHERE next_poll_at <= (SELECT {NOW}) ORDER BY next_poll_at
-    LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+WHERE id = ANY(ARRAY(SELECT id FROM job WHERE next_poll_at <= (SELECT {NOW}) ORDER BY next_poll_at
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING id, app
 """
 _TAKE = f"""

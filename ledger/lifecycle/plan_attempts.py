@@ -44,7 +44,9 @@ WHERE (SELECT state FROM submission WHERE number = plan_attempt.submission) <> '
 LIMIT %(limit)s
 """
 _FORGET_SETTLED = f"""
-DELETE FROM plan_attempt WHERE (submission, worker) IN ({SETTLED} FOR UPDATE SKIP LOCKED)
+WITH settled AS MATERIALIZED ({SETTLED} FOR UPDATE SKIP LOCKED)
+DELETE FROM plan_attempt USING settled
+WHERE plan_attempt.submission = settled.submission AND plan_attempt.worker = settled.worker
 """
 
 

@@ -8,7 +8,7 @@ from sluice.ledger.database.connection import Tx
 
 _IS_LOCKED = """
 SELECT EXISTS (SELECT 1 FROM job WHERE id = %(job)s)
-   AND NOT EXISTS (SELECT 1 FROM (SELECT 1 FROM job WHERE id = %(job)s FOR NO KEY UPDATE SKIP LOCKED) free)
+   AND NOT EXISTS (SELECT 1 FROM job WHERE id = %(job)s FOR NO KEY UPDATE SKIP LOCKED)
 """
 _END = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -107,7 +107,7 @@ SELECT bucket, 0, last_at, extract(epoch FROM full_at - last_at) / apart_s FROM 
 # The oldest rows, because the whole table may be large. A bucket is full if all its tokens were refilled since its last
 # start.
 _FORGET = f"""
-DELETE FROM rate_start WHERE (bucket, id) IN (
+WITH full_again AS MATERIALIZED (
     SELECT bucket, id FROM rate_start JOIN (
         SELECT DISTINCT bucket FROM (SELECT bucket FROM rate_start ORDER BY at LIMIT %(limit)s) AS oldest) AS named
         USING (bucket)
@@ -115,7 +115,10 @@ DELETE FROM rate_start WHERE (bucket, id) IN (
         SELECT max(own.at) + make_interval(secs => sum(own.tokens) * coalesce(
             (SELECT apart_s FROM rate_limit WHERE rate_limit.app = {app_of("named.bucket")}), 0))
         FROM rate_start AS own WHERE own.bucket = named.bucket) <= {NOW}
-    FOR UPDATE OF rate_start SKIP LOCKED)
+    FOR UPDATE OF rate_start SKIP LOCKED
+)
+DELETE FROM rate_start USING full_again
+WHERE rate_start.bucket = full_again.bucket AND rate_start.id = full_again.id
 """
 _LIMITED = "rate_bucket IS NOT NULL AND NOT saga_open AND waiting_for_slot"
 _NEXT = f"""

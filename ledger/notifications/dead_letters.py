@@ -36,8 +36,8 @@ WITH held AS MATERIALIZED (
 SELECT number, receiver FROM sent
 """
 _NO_DELAY = """
-UPDATE receiver SET retry_at = NULL WHERE number IN (
-    SELECT number FROM receiver WHERE number = ANY(%(receivers)s) ORDER BY number FOR UPDATE)
+UPDATE receiver SET retry_at = NULL WHERE number = ANY(ARRAY(
+    SELECT number FROM receiver WHERE number = ANY(%(receivers)s) ORDER BY number FOR UPDATE))
 """
 
 

@@ -139,11 +139,11 @@ FROM held WHERE receiver.number = held.number AND NOT (answered AND fails = 0)
 # The rest of the backlog of a receiver that has failed for a day.
 _GIVE_UP = f"""
 UPDATE delivery SET dead_at = {NOW}, next_at = NULL, error = coalesce(error, 'its receiver fails')
-WHERE number IN (
+WHERE number = ANY(ARRAY(
     SELECT delivery.number FROM delivery JOIN notification ON notification.number = delivery.notification
     WHERE delivery.receiver = ANY(%(receivers)s) AND next_at <= (SELECT {NOW})
       AND notification.at < {NOW} - make_interval(secs => {GIVE_UP_S})
-    ORDER BY delivery.receiver, next_at LIMIT 1000 FOR UPDATE OF delivery SKIP LOCKED)
+    ORDER BY delivery.receiver, next_at LIMIT 1000 FOR UPDATE OF delivery SKIP LOCKED))
 RETURNING number
 """
 

@@ -124,10 +124,10 @@ _FORGOTTEN = _announced_before(PATIENCE_S)
 _ANNOUNCE = {
     state: f"""
     UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
-    WHERE id IN (
+    WHERE id = ANY(ARRAY(
         SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR dispatched_at < %(before)s::timestamptz)
           AND (%(app)s::text IS NULL OR app = %(app)s)
-        ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+        ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
     RETURNING {READY_COLUMNS}
     """
     for state in (State.READY, State.EXECUTED)
@@ -142,19 +142,19 @@ WHERE {_announced_before(IDLE_PATIENCE_S)}
 """
 _ANNOUNCE_IDLE = f"""
 UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
-WHERE id IN (
+WHERE id = ANY(ARRAY(
     SELECT id FROM job WHERE app = ANY(%(apps)s) AND state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}
-    ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING {READY_COLUMNS}
 """
 _ANNOUNCE_FIRST = f"""
 UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
-WHERE id IN (
+WHERE id = ANY(ARRAY(
     SELECT id FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
         SELECT id, dispatched_at, dispatch_attempts FROM job
         WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
         ORDER BY {IN_TURN} LIMIT 1 FOR UPDATE SKIP LOCKED) AS first
-    WHERE {_announced_before(IDLE_PATIENCE_S)} ORDER BY dispatched_at LIMIT {RESTING_APPS_MAX})
+    WHERE {_announced_before(IDLE_PATIENCE_S)} ORDER BY dispatched_at LIMIT {RESTING_APPS_MAX}))
 RETURNING {READY_COLUMNS}
 """
 _OWED = f"""
@@ -164,9 +164,9 @@ SELECT job FROM propagation_outbox WHERE since < {NOW} - make_interval(secs => {
 # whole backlog again in every tick, and never catch up.
 _TELL_AGAIN = f"""
 UPDATE propagation_outbox SET since = {NOW} + least({NOW} - job.changed_at, make_interval(secs => {PUT_OFF_S_MAX}))
-FROM job WHERE job.id = propagation_outbox.job AND propagation_outbox.job IN (
+FROM job WHERE job.id = propagation_outbox.job AND propagation_outbox.job = ANY(ARRAY(
     SELECT job FROM propagation_outbox WHERE since < {NOW} - make_interval(secs => {GRACE_S})
-    ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING propagation_outbox.job
 """
 # In the order in which they are due, so that submissions that are put off repeatedly do not keep others from their

@@ -15,8 +15,8 @@ PATIENCE_S = 60.0
 
 _TAKE = f"""
 UPDATE blob_deletion SET next_attempt_at = {NOW} + make_interval(secs => {PATIENCE_S})
-WHERE blob IN (SELECT blob FROM blob_deletion WHERE next_attempt_at <= {NOW} ORDER BY next_attempt_at
-    LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+WHERE blob = ANY(ARRAY(SELECT blob FROM blob_deletion WHERE next_attempt_at <= {NOW} ORDER BY next_attempt_at
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING blob
 """
 _GONE = "DELETE FROM blob_deletion WHERE blob = ANY(%(blobs)s)"
