@@ -1,6 +1,7 @@
 """Thread that takes messages off RabbitMQ: one connection, and pika's loop, for all queues of the process."""
 
 from collections.abc import Iterable
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -160,7 +161,8 @@ class RabbitmqIntake(Intake):
         elif self._connection.is_open and self._is_own:
             self._settle_all()
             self._look()
-            self._come_again(self._take() if self._taking else self._take_nothing())
+            wait_s = self._take() if self._taking else self._take_nothing()
+            self._come_again(min(wait_s, self._look_at - monotonic()))
 
     def _take(self) -> float:
         self._open([self._feed(queue) for queue in self._admit()])
@@ -221,8 +223,8 @@ class RabbitmqIntake(Intake):
                 feed.look()
 
     def _mend(self) -> float:
-        """Open broken feeds again, after a pause. Return the seconds until there is more to do."""
-        now, wait_s = monotonic(), IDLE_S
+        """Open broken feeds again, after a pause. Return the seconds until there is more to do, or infinity."""
+        now, wait_s = monotonic(), inf
         for feed in self._feeds.values():
             if not feed.is_broken:
                 continue

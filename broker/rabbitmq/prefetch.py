@@ -15,6 +15,7 @@ no consume and cancel.
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from sluice.broker.consumer.intake import IDLE_S, SharedSlots
@@ -131,9 +132,12 @@ class Counter:
             self._can_spare, self._spare_since = can_spare, self._clock()
 
     def _patience_s(self) -> float:
-        """Return for how many more seconds messages may be held and lanes stay open."""
-        if not self._pushing or self._can_spare:
+        """Return for how many more seconds messages may be held and lanes stay open. Infinity if a slot is to spare,
+        because each message, freed slot or settlement causes a turn."""
+        if not self._pushing:
             return IDLE_S
+        if self._can_spare:
+            return inf
         since = min(self._spare_since, self._held[0].since) if self._held else self._spare_since
         return since + GRACE_S - self._clock()
 
