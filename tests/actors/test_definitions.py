@@ -210,6 +210,14 @@ def test_a_change_in_a_module_imported_by_a_file_needs_a_restart(
     assert said() == ["helping changed; restart the workers to load the change"]
 
 
+def test_sluices_own_modules_are_not_checked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("one.py").write_text(PYTHON % ("one", 1))
+    read = list[str]()
+    monkeypatch.setattr(changes, "_seen", read.append)
+    definitions("one.py").look()
+    assert not [file for file in read if file == changes.__file__]
+
+
 def test_a_check_without_modules_reads_only_modules_that_are_new(
     here: Path, said: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
