@@ -44,8 +44,8 @@ _LOOK = f"""
 SELECT id, false FROM ({_GONE}) gone
 UNION ALL (SELECT id, true FROM ({_STIRRING}) stirring ORDER BY id LIMIT %(limit)s)
 """
-# Includes sources that this process does not load.
-_ANY_DUE = f"""
+#: Query for whether any schedule is due. Sources that this process does not load are included.
+ANY_DUE = f"""
 SELECT EXISTS (SELECT 1 FROM schedule WHERE fire_at <= {NOW} AND retired_at IS NULL)
     OR EXISTS (SELECT 1 FROM firing WHERE outcome = '{FiringOutcome.QUEUED}')
 """
@@ -150,7 +150,7 @@ def find_due(
 def any_due(tx: Tx) -> bool:
     """Return whether any schedule is due or has a queued due time. Sources that this process does not load are
     included."""
-    return bool(tx.column(_ANY_DUE)[0])
+    return bool(tx.column(ANY_DUE)[0])
 
 
 def retire(tx: Tx, *, known: Sequence[DefinedSchedule], loaded: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ LOOKS_TOGETHER = 10
 
 
 def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
-    due = ledger.transact(groomer_steps.due)
+    due = ledger.run_alone(groomer_steps.due)
     messages: list[Message] = []
     lost: list[LostWorker] = []
     for chore, step in _steps(catalogue, lost).items():

@@ -1,5 +1,8 @@
 """Thread of the notifier. It routes events, takes due deliveries, and has them attempted by threads of its own.
 
+It looks for them in each period. While this process leads the ticks, the leader's look includes them, and this thread
+does not look itself. Otherwise it would cause a tenth of the work of an idle worker.
+
 So neither the groomer nor a worker's slot waits for a receiver. A receiver that hangs occupies at most
 ``TOGETHER`` of the threads, and none after its next failure until its delay is over.
 """
@@ -8,7 +11,9 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from math import inf
 from threading import Event, Lock, Thread
+from time import monotonic
 
 from sluice.actors.notifier.senders import Sender
 from sluice.actors.worker.logs import ErrorThrottle
@@ -29,6 +34,9 @@ THREADS = 16
 TOGETHER = 4
 #: Events that one transaction routes.
 ROUTED = 1000
+#: Periods after a look of the leader in which the notifier does not look itself: 3. In the second one the leader looks
+#: again, unless it waits for a broker that does not answer.
+LOOK_HOLDS_PERIODS = 3
 #: Seconds that the end of the process waits for attempts in progress. Later attempts repeat the ones in progress.
 GOODBYE_S = 2.0
 
@@ -57,6 +65,7 @@ class Notifier:
         self._lock = Lock()
         self._ended = ended
         self._wake = Event()
+        self._looked_at = -inf
         self._complaints = ErrorThrottle(_LOG, "notifications are delayed")
         self._pool = pool or ThreadPoolExecutor(THREADS, thread_name_prefix="notifier")
         self._thread = Thread(target=self._live, name="notifier", daemon=True)
@@ -72,9 +81,15 @@ class Notifier:
             self._thread.join(GOODBYE_S)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
+    def looked(self, is_due: bool) -> None:  # noqa: FBT001 - the leader passes the result of its look
+        """Note that the leader has looked. If ``is_due``, a step follows at once."""
+        self._looked_at = monotonic()
+        if is_due:
+            self._wake.set()
+
     def step(self) -> list[Future[None]]:
         """Route events, and start the attempts of due deliveries, as far as threads are free."""
-        if not self._ledger.transact(deliveries.is_due):
+        if not self._ledger.run_alone(deliveries.is_due):
             return []
         self._ledger.transact(lambda tx: deliveries.route(tx, ROUTED))
         with self._lock:
@@ -106,8 +121,15 @@ class Notifier:
         while not self._ended.is_set():
             self._wake.clear()
             self._try()
-            # A backlog continues as soon as a thread is free.
-            self._wake.wait(self._period_s)
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait until something may be due. A backlog continues as soon as a thread is free."""
+        wait_s = self._period_s
+        while not self._wake.wait(wait_s):
+            wait_s = self._looked_at + LOOK_HOLDS_PERIODS * self._period_s - monotonic()
+            if wait_s <= 0:
+                return
 
     def _try(self) -> None:
         try:

@@ -24,11 +24,11 @@ from sluice.broker.messages import SCHEDULER, Look, Message, Tick
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.policy.rate_limit import BURST_S
-from sluice.ledger import schedules
+from sluice.ledger import due_work
 from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.due_work import DueWork
 from sluice.ledger.limits import rate_limits
-from sluice.ledger.recovery import groomer_steps, leases
-from sluice.ledger.retention import removal
+from sluice.ledger.recovery import leases
 from sluice.ledger.stats import state_counts
 from sluice.scheduler.tick_clock import Ticks
 
@@ -47,7 +47,8 @@ ADMIT_S_MIN = 0.005
 
 class Ticker:
     """Ticks of one process. Of all processes that have a ticker, one leads. If two believe that they lead, this costs
-    one extra tick. ``submissions`` is the listener that is active while this process leads."""
+    one extra tick. ``submissions`` is the listener that is active while this process leads. ``looked`` is called in
+    each period in which it leads, with whether a notification has to be routed or delivered."""
 
     def __init__(
         self,
@@ -57,14 +58,15 @@ class Ticker:
         *,
         period_s: float,
         submissions: SubmissionListener | None = None,
+        looked: Callable[[bool], None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
         self._holder = holder
         self._send = send
         self._submissions = submissions
+        self._looked = looked
         self._ticks = Ticks(period_s, monotonic())
         self._calm: dict[type[Message], int] = {Tick: 0, Look: 0}
-        self._has_rate_limits = False
         self._admit_s: float | None = None
         self._complaints = ErrorThrottle(_LOG, "no tick")
         self._ended = Event()
@@ -83,19 +85,22 @@ class Ticker:
         """Do the work of one period, if this process leads."""
         self._admit_s = None
         term_s = self._ticks.period_s * TERM_PERIODS
-        leads = self._ledger.transact(
+        leads = self._ledger.run_alone(
             lambda tx: leases.take_leadership(tx, SCHEDULER, self._holder, term_s=term_s)
         )
         self._listen(leads=leads)
         if leads:
             reached(Failpoint.TICK_LED)
-            messages = self._ledger.transact(self._due)
+            due = self._ledger.run_alone(due_work.look)
+            self._looked(due.deliveries)
+            messages = self._messages(due)
             sent = {type(message) for message in messages}
             self._calm = {kind: 0 if kind in sent else calm + 1 for kind, calm in self._calm.items()}
             self._send(messages)
             reached(Failpoint.TICK_SENT)
-            self._ledger.transact(state_counts.count)
-            if self._has_rate_limits:
+            if due.counts:
+                self._ledger.transact(state_counts.count)
+            if due.has_rate_limits:
                 self.admit()
 
     def admit(self) -> None:
@@ -135,14 +140,10 @@ class Ticker:
         else:
             self._complaints.forget()
 
-    def _due(self, tx: Tx) -> list[Message]:
-        tick = self._is_overdue(Tick) or self._is_worth_a_tick(tx) or removal.is_due(tx)
-        look = self._is_overdue(Look) or schedules.any_due(tx)
+    def _messages(self, due: DueWork) -> list[Message]:
+        tick = self._is_overdue(Tick) or due.chores
+        look = self._is_overdue(Look) or due.schedules
         return [*([Tick()] if tick else []), *([Look()] if look else [])]
-
-    def _is_worth_a_tick(self, tx: Tx) -> bool:
-        found, self._has_rate_limits = groomer_steps.look(tx)
-        return found
 
     def _is_overdue(self, kind: type[Message]) -> bool:
         return self._calm[kind] >= CALM_PERIODS

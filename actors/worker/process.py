@@ -94,8 +94,8 @@ class Process:
         self._watching = ExternalWorkPoller(ledger, self._catalogue, self._holdings, self._send)
         self._lifeline = self._lives(worker, queues, threads)
         leads = SCHEDULER in served
-        self._ticker = self._ticks(worker) if leads else None
         self._notifier = self._notifies() if leads else None
+        self._ticker = self._ticks(worker, self._notifier) if self._notifier else None
         self._service = self._serve(served, threads)
         self._reloader = DefinitionReloader(
             definitions, self._service.also_serve if follows_apps(queues) else None
@@ -186,13 +186,14 @@ class Process:
             log_failures=self._settings.log_failures,
         )
 
-    def _ticks(self, worker: UUID) -> Ticker:
+    def _ticks(self, worker: UUID, notifier: Notifier) -> Ticker:
         return Ticker(
             self._ledger,
             worker,
             self._send,
             period_s=self._settings.tick_s,
             submissions=SubmissionListener(self._ledger, self._send),
+            looked=notifier.looked,
         )
 
     def _notifies(self) -> Notifier:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from datetime import datetime
-from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -248,30 +247,33 @@ class Ledger:
         if not self.may_be_alone:
             return None
 
-        def call(tx: Tx) -> list[list[msgspec.Raw]] | None:
-            return procedure.collect(tx.column(procedure.call, **params, is_whole=True)[0])
+        def once() -> list[list[msgspec.Raw]] | None:
+            with self._no_transaction() as tx:
+                _commit_begins(at)
+                (result,) = tx.column(procedure.call, **params, is_whole=True)
+                found = procedure.collect(result)
+                if found is not None:
+                    _commit_returned(at)
+                return found
 
-        return self._tried(partial(self._alone, call, at))
+        return self._tried(once)
 
     def run_alone(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         """Run ``work`` as ``transact`` does. It is one statement, without long arrays, and is committed by itself.
 
         So the commit needs no round trip of its own, unless ``may_be_alone`` is false.
         """
-        return self._tried(partial(self._alone, work, at)) if self.may_be_alone else self.transact(work, at)
+        if not self.may_be_alone:
+            return self.transact(work, at)
 
-    def _alone(self, work: Callable[[Tx], T], at: CommitPoints | None) -> T:
-        """Run work that is a single statement without BEGIN and COMMIT. It has committed nothing if it returns None."""
-        with self._connection() as connection:
-            before = connection.asked
-            try:
+        def once() -> T:
+            with self._no_transaction() as tx:
                 _commit_begins(at)
-                found = work(self._tx(connection))
-                if found is not None:
-                    _commit_returned(at)
+                found = work(tx)
+                _commit_returned(at)
                 return found
-            finally:
-                self._count_trips(connection.asked - before)
+
+        return self._tried(once)
 
     @property
     def may_be_alone(self) -> bool:
@@ -346,6 +348,16 @@ class Ledger:
             raise self._forbidden(error) from error
         except _BROKEN as error:
             raise unreachable(self.url, error) from error
+
+    @contextmanager
+    def _no_transaction(self) -> Iterator[Tx]:
+        """Take a connection on which each statement is committed by itself."""
+        with self._connection() as connection:
+            before = connection.asked
+            try:
+                yield self._tx(connection)
+            finally:
+                self._count_trips(connection.asked - before)
 
     def round_trips(self) -> int:
         """Return the number of this process's round trips to the database, in transactions that have ended."""

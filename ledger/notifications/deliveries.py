@@ -70,7 +70,8 @@ WITH sent AS (
 )
 UPDATE notification SET routed = true WHERE number = ANY(%(events)s)
 """
-_IS_DUE = f"""
+#: Query for whether an event has no receivers yet, or a delivery is due.
+IS_DUE = f"""
 SELECT EXISTS (SELECT FROM notification WHERE NOT routed) OR EXISTS (
     SELECT FROM receiver CROSS JOIN LATERAL (
         SELECT FROM delivery WHERE delivery.receiver = receiver.number AND next_at <= (SELECT {NOW}) LIMIT 1) AS due
@@ -185,7 +186,7 @@ class RecordedAttempts(Struct, frozen=True, kw_only=True):
 
 def is_due(tx: Tx) -> bool:
     """Return whether an event has no receivers yet, or a delivery is due."""
-    return bool(tx.column(_IS_DUE)[0])
+    return bool(tx.column(IS_DUE)[0])
 
 
 def route(tx: Tx, limit: int) -> int:

@@ -223,15 +223,15 @@ _SIGNS = {
     Chore.FORGET_ATTEMPTS: SETTLED,
     Chore.MARK_LATE: LATE_JOBS,
 }
-_HAS_RATE_LIMITS = "SELECT 1 FROM rate_limit"
-_IS_DUE = (
-    "SELECT " + " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values()) + f", EXISTS ({_HAS_RATE_LIMITS})"
-)
+#: Condition that a chore is due that is worth a tick.
+IS_DUE = " OR ".join(f"EXISTS ({sign})" for sign in _SIGNS.values())
+#: Query with a row if an app has a rate limit.
+HAS_RATE_LIMITS = "SELECT 1 FROM rate_limit"
 # The groomer has the definitions. A breaker or rate limit may differ there from the ledger, so each of them makes the
 # chore due.
 _LOOKED_FOR = _SIGNS | {
     Chore.EVALUATE_BREAKERS: "SELECT 1 FROM breaker UNION ALL SELECT 1 FROM breaker_event",
-    Chore.UPDATE_RATE_LIMITS: f"{_HAS_RATE_LIMITS} UNION ALL SELECT 1 FROM rate_start",
+    Chore.UPDATE_RATE_LIMITS: f"{HAS_RATE_LIMITS} UNION ALL SELECT 1 FROM rate_start",
 }
 _LOOK = "SELECT " + ", ".join(f"EXISTS ({sign})" for sign in _LOOKED_FOR.values())
 
@@ -241,18 +241,6 @@ class TakenBack(NamedTuple):
 
     requeued: list[int]
     ended: list[int]
-
-
-class DueWork(NamedTuple):
-    """Whether anything is due that is worth a tick, and whether an app has a rate limit (``rate_limits.next_s``)."""
-
-    is_due: bool
-    has_rate_limits: bool
-
-
-def look(tx: Tx) -> DueWork:
-    """Return in a single statement whether anything is due."""
-    return DueWork(*tx.rows(_IS_DUE, limit=1, before=None)[0])
 
 
 def due(tx: Tx) -> set[Chore]:

@@ -142,7 +142,8 @@ SELECT nullif(ended_at, '-infinity'), job FROM retention_cursor
 WHERE name = '{_SWEEP}' AND rests_until <= {NOW} FOR UPDATE SKIP LOCKED
 """
 _IS_KNOWN = f"SELECT 1 FROM retention_cursor WHERE name = '{_SWEEP}'"
-_IS_DUE = f"""
+#: Query for whether a sweep is in progress or due again, or a blob deletion is due. False before the first sweep.
+IS_DUE = f"""
 SELECT EXISTS (SELECT 1 FROM retention_cursor WHERE rests_until <= {NOW})
     OR EXISTS (SELECT 1 FROM blob_deletion WHERE next_attempt_at <= {NOW})
 """
@@ -256,11 +257,6 @@ def sweep(tx: Tx, *, keep_s: float, limit: int) -> RemovalStep:
         return RemovalStep(removed + others, before)
     tx.write(_REST, rest_s=min(REST_S, keep_s * REST_SHARE))
     return RemovalStep(removed + others, None)
-
-
-def is_due(tx: Tx) -> bool:
-    """Return whether a sweep is in progress or due again, or a blob deletion is due. False before the first sweep."""
-    return bool(tx.column(_IS_DUE)[0])
 
 
 def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:

@@ -60,7 +60,8 @@ FROM {UNCOUNTED} CROSS JOIN LATERAL (VALUES (step.target, 1), (step.source, -1))
 WHERE side.state <> '-'
 """
 
-_IS_DUE = f"""
+#: Query with a row if ``count`` has something to do.
+IS_DUE = f"""
 SELECT 1 FROM aggregation_cursor WHERE counted < {_NEWEST}
   AND (at < {NOW} - make_interval(secs => {EVERY_S}) OR counted < {_NEWEST} - {LIMIT})
 """
@@ -150,7 +151,7 @@ WHERE state_count.app = gone.app AND state_count.state = gone.state
 
 
 def is_due(tx: Tx) -> bool:
-    return bool(tx.rows(_IS_DUE))
+    return bool(tx.rows(IS_DUE))
 
 
 def count(tx: Tx) -> int:

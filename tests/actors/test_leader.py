@@ -14,10 +14,13 @@ from psycopg.errors import DeadlockDetected
 from sluice.actors.scheduler.leader import ADMIT_S, CALM_PERIODS, Ticker
 from sluice.broker.messages import Execute, Look, Message, Tick
 from sluice.jobs.errors import BadSetting
+from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.policy.breaker import Breaker
+from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 from sluice.ledger.limits import breakers, rate_limits
+from sluice.ledger.notifications import deliveries
 from sluice.ledger.recovery import leases
 from sluice.ledger.retention import removal
 from sluice.scheduler.tick_clock import Ticks
@@ -176,6 +179,31 @@ def test_without_rate_limits_a_period_has_no_further_statement(world: World) -> 
     assert leader.round_trips() > plain
     world.ledger.transact(lambda tx: rate_limits.update(tx, "a", None))
     assert leader.round_trips() == plain
+
+
+def test_the_notifier_learns_in_the_next_period_that_an_event_waits(world: World) -> None:
+    found = list[bool]()
+    ticker = Ticker(world.ledger, uuid4(), lambda _: None, period_s=1.0, looked=found.append)
+    ticker.tick()
+    world.apps("a", notify=[{"on": ["failed"], "webhook": "https://alerts.example.org"}])
+    world.submit("a", "1")
+    world.finish("a/1", Ending.ERROR)
+    ticker.tick()
+    world.ledger.transact(lambda tx: deliveries.route(tx, 10))
+    ticker.tick()
+    deliveries_due = world.ledger.transact(lambda tx: deliveries.take(tx, 10, together=4, busy={}))
+    ticker.tick()
+    assert (found, len(deliveries_due)) == ([False, True, True, False], 1)
+
+
+def test_a_period_in_which_nothing_is_due_takes_two_round_trips(world: World) -> None:
+    """An idle worker spends most of its processor time on them: one renews the leadership, one looks for work."""
+    with closing(Ledger(world.url, connections=1, steady=True, clock=lambda: world.now)) as steady:
+        ticker = Ticker(steady, uuid4(), lambda _: None, period_s=1.0)
+        ticker.tick()
+        before = steady.round_trips()
+        ticker.tick()
+        assert steady.round_trips() == before + 2
 
 
 def test_the_groomer_gets_ticks_when_a_retention_sweep_is_due(world: World) -> None:

@@ -3,13 +3,15 @@
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from sluice.actors.notifier.notifier import TOGETHER, Notifier, attempt
+from sluice.actors.notifier.notifier import LOOK_HOLDS_PERIODS, TOGETHER, Notifier, attempt
 from sluice.actors.notifier.senders import Sender
 from sluice.jobs.model.job import Ending
 from sluice.jobs.notifications import command, webhook
@@ -108,6 +110,46 @@ def test_a_hanging_receiver_delays_no_other_one(world: World) -> None:
             assert slow.arrived.acquire(timeout=30)
         notifier.end()
     assert {body["key"] for body in slow.bodies} == set("123456789")
+
+
+class Steps(Notifier):
+    """Notifier that only counts its steps."""
+
+    def __init__(self, world: World, *, period_s: float) -> None:
+        super().__init__(world.ledger, sender(), world.queue.extend, threading.Event(), period_s=period_s)
+        self.made = threading.Semaphore(0)
+
+    def step(self) -> list[Future[None]]:
+        self.made.release()
+        return []
+
+
+def test_a_look_of_the_leader_that_finds_something_causes_a_step_at_once(world: World) -> None:
+    notifier = Steps(world, period_s=60.0)
+    notifier.start()
+    assert notifier.made.acquire(timeout=10)
+    notifier.looked(False)
+    assert not notifier.made.acquire(timeout=0.1)
+    notifier.looked(True)
+    assert notifier.made.acquire(timeout=10)
+    notifier.end()
+
+
+def test_the_notifier_looks_itself_unless_the_leader_has_looked_a_moment_ago(
+    world: World,
+) -> None:
+    notifier = Steps(world, period_s=0.1)
+    notifier.start()
+    assert all(notifier.made.acquire(timeout=10) for _ in range(3)), "no process leads"
+    began = monotonic()
+    notifier.looked(False)
+    while notifier.made.acquire(blocking=False):
+        pass
+    assert notifier.made.acquire(timeout=10), "the leader looks no more"
+    # A step may have begun before the look.
+    assert notifier.made.acquire(timeout=10)
+    assert monotonic() - began >= (LOOK_HOLDS_PERIODS - 1) * 0.1
+    notifier.end()
 
 
 def test_a_process_that_dies_after_the_post_repeats_it_under_the_same_id(world: World) -> None:

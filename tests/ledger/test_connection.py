@@ -49,6 +49,23 @@ def test_the_locks_of_an_idle_transaction_are_released_after_the_limit(world: Wo
     assert time.monotonic() - began < 30
 
 
+def test_a_statement_alone_is_committed_in_one_round_trip(world: World, ledger_url: str) -> None:
+    with closing(Ledger(ledger_url, connections=1, steady=True)) as steady:
+        steady.run_alone(_lead)
+        before = steady.round_trips()
+        assert steady.run_alone(_lead)
+        assert steady.round_trips() == before + 1
+    assert world.ledger.transact(lambda tx: tx.column("SELECT count(*) FROM leader")) == [1]
+
+
+def test_a_statement_alone_is_repeated_on_a_new_connection(world: World, ledger_url: str) -> None:
+    with closing(Ledger(ledger_url, connections=1, steady=True)) as steady:
+        end = "SELECT pg_terminate_backend(%(pid)s)"
+        pid = steady.run_alone(lambda tx: tx.column("SELECT pg_backend_pid()"))[0]
+        world.ledger.transact(lambda tx: tx.rows(end, pid=pid))
+        assert steady.run_alone(_lead)
+
+
 def test_a_transaction_that_was_ended_while_idle_is_repeated(hasty: Ledger) -> None:
     tries = []
 

@@ -8,6 +8,7 @@ import pytest
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import By
+from sluice.ledger import due_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import empty
 from sluice.ledger.job_graph import dependencies
@@ -99,7 +100,7 @@ def _read_by(tx: Tx, act: Callable[[], object]) -> dict[str, int]:
     return {table: rows - before.get(table, 0) for table, rows in tx.rows(_READ)}
 
 
-@pytest.mark.parametrize("look", [groomer_steps.due, groomer_steps.look])
+@pytest.mark.parametrize("look", [groomer_steps.due, due_work.look])
 def test_a_tick_that_finds_nothing_reads_no_waiting_jobs(
     crowded: World, look: Callable[[Tx], object]
 ) -> None:
@@ -137,7 +138,7 @@ def limited(world: World) -> Iterator[World]:
     _look_around(world)
 
 
-@pytest.mark.parametrize("look", [groomer_steps.look, rate_limits.next_s, lambda tx: pools.find_free(tx, 9)])
+@pytest.mark.parametrize("look", [due_work.look, rate_limits.next_s, lambda tx: pools.find_free(tx, 9)])
 def test_a_look_for_tokens_and_slots_reads_no_waiting_jobs(
     limited: World, look: Callable[[Tx], object]
 ) -> None:

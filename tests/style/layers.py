@@ -24,7 +24,7 @@ LAYERS_OF_LEDGER = (
     ("sagas",),
     ("lifecycle",),
     ("installation", "managed_tasks", "recovery", "retention", "schedules"),
-    ("external_work", "fixtures", "reads"),
+    ("due_work", "external_work", "fixtures", "reads"),
 )
 _LAYER_OF = {part: layer for layer, parts in enumerate(LAYERS_OF_LEDGER) for part in parts}
 #: Packages of ``ops``, each with packages above it that it may not import. The command line starts the console.
