@@ -94,7 +94,7 @@ def renew(tx: Tx, id: UUID, claims: list[Claim], *, lease_s: float) -> set[Claim
 
 def standing(tx: Tx, claims: list[Claim]) -> set[Claim]:
     """Return the claims that are still valid."""
-    return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))}
+    return {Claim(*row) for row in tx.rows(_HELD, **arrays(claims, "jobs", "claims"))} if claims else set()
 
 
 def strays(tx: Tx, id: UUID, known: list[Claim], *, grace_s: float) -> list[Claim]:
