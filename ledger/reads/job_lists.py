@@ -64,8 +64,9 @@ SEARCH_PAGE_MAX = 500
 # The last code point. Keys do not contain it, because it cannot be printed.
 _LAST_CHARACTER = "\U0010ffff"
 
-# The newest of each app and state, by the indexes on these; then the newest of all.
-_NEWEST = f"""
+_NEWEST_OF_ALL = "SELECT job.* FROM job WHERE job.id < %(id)s::bigint ORDER BY job.id DESC LIMIT %(scanned)s"
+# The newest of each app and state, by the indexes on these; then the newest of all these.
+_NEWEST_OF_KINDS = f"""
 SELECT job.* FROM (
     SELECT DISTINCT app, state FROM ({SIDES}) side
     WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))) kind
@@ -270,7 +271,9 @@ def _scan_for(wanted: JobFilter, limit: int) -> _Scan:
     if wanted.key:
         return _by_key(wanted, limit)
     all_fit = wanted == JobFilter(app=wanted.app, states=wanted.states)
-    return _Scan(sql=_NEWEST, jobs_max=1 + (limit if all_fit else SEARCH_PAGE_MAX))
+    has_kinds = wanted.app is not None or wanted.states
+    sql = _NEWEST_OF_KINDS if has_kinds else _NEWEST_OF_ALL
+    return _Scan(sql=sql, jobs_max=1 + (limit if all_fit else SEARCH_PAGE_MAX))
 
 
 def _by_key(wanted: JobFilter, limit: int) -> _Scan:
