@@ -34,8 +34,10 @@ LEFT JOIN job ON job.id = waiting.blocking_job
 WHERE waiting.app = %(app)s ORDER BY asks_for_it DESC, number LIMIT %(limit)s
 """
 _REFUSED = f"""
-SELECT id, received_at, reason FROM (SELECT * FROM submission ORDER BY number DESC LIMIT %(looked)s) latest
-WHERE state = '{SubmissionState.REFUSED}' AND app = %(app)s AND {_NAMES_IT} ORDER BY number DESC LIMIT %(limit)s
+SELECT id, received_at, reason FROM (
+    SELECT * FROM submission WHERE state = '{SubmissionState.REFUSED}' AND app = %(app)s
+    ORDER BY number DESC LIMIT %(looked)s) latest
+WHERE {_NAMES_IT} ORDER BY number DESC LIMIT %(limit)s
 """
 _WANTED_BY = f"""
 SELECT submission.id, submission.state, submission.ended_at, submission.request->>'user' AS user,
@@ -106,7 +108,7 @@ def unplanned(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Unplanned
 
 
 def refused(tx: Tx, name: JobName, spellings: Sequence[str]) -> list[Refused]:
-    """Return the refused submissions, the latest first, as far as they are among the latest of all submissions."""
+    """Return the refused submissions, the latest first, as far as they are among the latest refused of the app."""
     asked = {"app": name.app, "keys": [name.key, *spellings]}
     return tx.structs(Refused, _REFUSED, **asked, looked=LOOKED_THROUGH_MAX, limit=TOLD_MAX)
 

@@ -30,10 +30,13 @@ from sluice.ledger.stats.state_counts import BUCKETS_S, SIDES, UNCOUNTED
 _STANDING = f"""
 SELECT app, state, sum(jobs)::bigint FROM ({SIDES}) side GROUP BY 1, 2 HAVING sum(jobs) <> 0 ORDER BY 1, 2
 """
+# Each bound is a subquery, because an index cannot be searched by a volatile expression. With both bounds, Postgres
+# expects few rows.
 _MINUTES = f"""
 SELECT minute, app, state, sum(entered)::bigint AS entered FROM (
     SELECT minute, app, state, entered FROM state_count_minute
-    WHERE minute > date_trunc('minute', {NOW}, 'UTC') - make_interval(mins => %(minutes)s)
+    WHERE minute > (SELECT date_trunc('minute', {NOW}, 'UTC') - make_interval(mins => %(minutes)s))
+      AND minute <= (SELECT {NOW})
     UNION ALL SELECT date_trunc('minute', step.at, 'UTC'), job.app, step.target, 1 FROM {UNCOUNTED}
 ) entry WHERE state = ANY(%(states)s)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3

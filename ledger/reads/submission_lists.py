@@ -23,24 +23,24 @@ number, id, app, state, request->>'user' AS user, received_at, planned_at, ended
 request->>'key' AS key, {KEYS} AS keys,
 request->>'start' AS start, request->>'end' AS end, request->>'mode' AS mode, request->>'branch' AS branch
 """
+# The search stops as soon as the page is full, because the order is that of the primary key.
 _PAGE = f"""
-WITH looked_through AS MATERIALIZED (
-    SELECT number, app, state FROM submission
-    WHERE number < %(before)s AND {{which}} ORDER BY number DESC LIMIT %(look_max)s
-), found AS (
-    SELECT number FROM looked_through
+WITH found AS MATERIALIZED (
+    SELECT number FROM (
+        SELECT number, app, state FROM submission
+        WHERE number < %(before)s AND {{which}} ORDER BY number DESC LIMIT %(look_max)s) looked_through
     WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
     ORDER BY number DESC LIMIT %(limit)s
 )
-SELECT {_COLUMNS}, (SELECT count(*) FROM looked_through) AS looked_through,
-       (SELECT min(number) FROM looked_through) AS lowest
+SELECT {_COLUMNS}, CASE WHEN (SELECT count(*) FROM found) < %(limit)s THEN ({{lowest}}) END AS lowest
 FROM submission WHERE number IN (SELECT number FROM found) ORDER BY number DESC
 """
+# Null if there are fewer.
 _LOWEST = """
-SELECT count(*), min(number) FROM (
-    SELECT number FROM submission WHERE number < %(before)s AND {which} ORDER BY number DESC LIMIT %(look_max)s) looked
+SELECT number FROM submission
+WHERE number < %(before)s AND {which} ORDER BY number DESC OFFSET %(look_max)s - 1 LIMIT 1
 """
-_ONE = f"SELECT {_COLUMNS}, 0 AS looked_through, 0 AS lowest FROM submission WHERE id = %(id)s"
+_ONE = f"SELECT {_COLUMNS}, NULL AS lowest FROM submission WHERE id = %(id)s"
 _REQUEST = f"SELECT {BODY} FROM submission WHERE id = %(id)s"
 _MAX = 2**63 - 1
 
@@ -67,12 +67,11 @@ class Submitted(Struct, frozen=True, kw_only=True):
 
 
 class Numbered(Submitted, frozen=True, kw_only=True):
-    """Submission with its ``number`` in the ledger. For its page, ``looked_through`` submissions were searched, down to
-    number ``lowest``."""
+    """Submission with its ``number`` in the ledger. ``lowest`` is set if its page is short because the search reached
+    its limit: the number of the last submission that was searched."""
 
     number: int
-    looked_through: int
-    lowest: int
+    lowest: int | None
 
 
 class SubmissionPage(Struct, frozen=True):
@@ -87,20 +86,18 @@ def submitted(
 ) -> SubmissionPage:
     is_indexed = bool(states) and set(states) <= {*UNFORTUNATE}
     which = f"state IN ({_UNFORTUNATE})" if is_indexed else "true"
+    lowest = _LOWEST.format(which=which)
     given = {
         "before": _MAX if before is None else before,
         "app": app,
         "states": [str(state) for state in states] or None,
         "look_max": LOOKED_THROUGH_MAX,
     }
-    found = tx.structs(Numbered, _PAGE.format(which=which), **given, limit=limit)
+    found = tx.structs(Numbered, _PAGE.format(which=which, lowest=lowest), **given, limit=limit)
     if len(found) == limit:
         return SubmissionPage(found, found[-1].number)
-    if found:
-        count, lowest = found[0].looked_through, found[0].lowest
-    else:
-        count, lowest = tx.rows(_LOWEST.format(which=which), **given)[0]
-    return SubmissionPage(found, lowest if count == LOOKED_THROUGH_MAX else None)
+    searched_to = [found[0].lowest] if found else tx.column(lowest, **given)
+    return SubmissionPage(found, searched_to[0] if searched_to else None)
 
 
 def one(tx: Tx, id: str) -> Numbered | None:

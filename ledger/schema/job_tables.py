@@ -103,6 +103,9 @@ submission = Table(
         postgresql_where=text(f"state = '{SubmissionState.RECEIVED}' AND blocking_job IS NOT NULL"),
     ),
     Index(
+        "submission_refused", "app", "number", postgresql_where=text(f"state = '{SubmissionState.REFUSED}'")
+    ),
+    Index(
         "submission_succeeded",
         "app",
         "ended_at",

@@ -140,7 +140,13 @@ _COUNT = _counting(_BETWEEN.format(after="%(counted)s", upto="%(upto)s"))
 _COUNT_OF = _counting("(SELECT * FROM history WHERE job = ANY(%(jobs)s) AND id > %(counted)s)")
 #: Bounds as ``_counting`` passes them to ``width_bucket``.
 _BOUNDS = sorted(-bound for bound in BUCKETS_S)
-_FORGET = f"DELETE FROM state_count_minute WHERE minute < {NOW} - make_interval(secs => {MINUTES_KEPT_S})"
+# Two bounds, as for the uncounted transitions. Each is a subquery, because an index cannot be searched by a volatile
+# expression.
+_FORGET = f"""
+DELETE FROM state_count_minute
+WHERE minute >= (SELECT min(minute) FROM state_count_minute)
+  AND minute < (SELECT {NOW} - make_interval(secs => {MINUTES_KEPT_S}))
+"""
 
 
 _SUBTRACT = """

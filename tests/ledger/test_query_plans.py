@@ -7,16 +7,18 @@ import pytest
 
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import JobName
-from sluice.jobs.states import By
+from sluice.jobs.states import By, State
 from sluice.ledger import due_work
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.fixtures import empty
+from sluice.ledger.fixtures import empty, gather
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import PossiblePushes
 from sluice.ledger.lifecycle import plain_successes
 from sluice.ledger.limits import pools, rate_limits
-from sluice.ledger.reads import fleet
+from sluice.ledger.reads import fleet, requesters, state_statistics, submission_lists
 from sluice.ledger.recovery import groomer_steps
+from sluice.ledger.stats import state_counts
+from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
 MANY = 1_000
@@ -24,6 +26,11 @@ MANY = 1_000
 FEW = 50
 _READ = """
 SELECT relname::text, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+"""
+_COUNTS = """
+INSERT INTO state_count_minute (minute, app, state, entered)
+SELECT %(now)s::timestamptz - make_interval(mins => nth), 'a', 'succeeded', 1
+FROM generate_series(0, %(minutes)s - 1) nth
 """
 
 
@@ -182,3 +189,67 @@ def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
     read = backlog.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == {"history"}
     assert read["history"] <= fleet.STEPS_MAX
+
+
+@pytest.fixture
+def busy_day(world: World) -> Iterator[World]:
+    """Yield a world with counts of many minutes, of which the last is the present one."""
+    world.ledger.transact(lambda tx: tx.write(_COUNTS, now=world.now, minutes=MANY))
+    world.ledger.transact(lambda tx: tx.write("ANALYZE state_count_minute"))
+    yield world
+    world.ledger.transact(empty)
+    world.ledger.transact(lambda tx: tx.write("ANALYZE state_count_minute"))
+
+
+def test_the_counts_of_the_last_minutes_are_read_alone(busy_day: World) -> None:
+    def look(tx: Tx) -> None:
+        assert len(state_statistics.minutes(tx, 10, (State.SUCCEEDED,))) == 10
+
+    read = busy_day.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
+    assert read["state_count_minute"] <= FEW
+
+
+def test_the_removal_of_counts_reads_no_newer_counts(busy_day: World) -> None:
+    busy_day.apps("a")
+    busy_day.submit("a")
+    read: dict[str, int] = {}
+
+    def has_counted() -> bool:
+        busy_day.now += timedelta(seconds=state_counts.EVERY_S + 1)
+        counted: list[int] = []
+        read.update(
+            busy_day.ledger.transact(lambda tx: _read_by(tx, lambda: counted.append(state_counts.count(tx))))
+        )
+        return counted[0] > 0
+
+    eventually(has_counted)
+    assert read["state_count_minute"] <= FEW
+
+
+@pytest.fixture
+def ended(world: World) -> Iterator[World]:
+    """Yield a world in which many submissions have ended."""
+    world.apps("a")
+    world.ledger.transact(lambda tx: gather(tx, ["a"], MANY, since=world.now, apart_s=1.0))
+    world.ledger.transact(lambda tx: tx.write("ANALYZE submission"))
+    yield world
+    world.ledger.transact(empty)
+    world.ledger.transact(lambda tx: tx.write("ANALYZE submission"))
+
+
+def test_a_search_for_refused_submissions_reads_no_others(ended: World) -> None:
+    def look(tx: Tx) -> None:
+        assert requesters.refused(tx, JobName("a", "1"), []) == []
+
+    read = ended.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
+    assert read["submission"] <= FEW
+
+
+@pytest.mark.parametrize("app", [None, "a"])
+def test_a_full_page_of_submissions_reads_no_others(ended: World, app: str | None) -> None:
+    def look(tx: Tx) -> None:
+        page = submission_lists.submitted(tx, app=app, states=[], before=None, limit=10)
+        assert len(page.found) == 10
+
+    read = ended.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
+    assert {table for table, rows in read.items() if rows > FEW} == set()
