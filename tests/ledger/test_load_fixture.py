@@ -8,6 +8,15 @@ from sluice.ledger.reads.state_statistics import standing
 from sluice.ledger.recovery.invariants import breaches
 from tests.world import World
 
+_PAGE_BYTES = 8192
+_FILLED = """
+SELECT sum(pg_column_size(round.*)) FROM round GROUP BY (ctid::text::point)[0] ORDER BY (ctid::text::point)[0]
+"""
+_FILLFACTOR = """
+SELECT option_value::int FROM pg_class CROSS JOIN pg_options_to_table(reloptions)
+WHERE oid = 'round'::regclass AND option_name = 'fillfactor'
+"""
+
 
 def test_the_load_fixture_keeps_every_rule(world: World) -> None:
     world.apps("a -> b -> c")
@@ -24,3 +33,14 @@ def test_the_load_fixture_keeps_every_rule(world: World) -> None:
     world.submit("c", str(fixtures.FAILS_EVERY), id="again", rerun="job")
     world.finish(f"c/{fixtures.FAILS_EVERY}")
     assert world.submission("again") == "succeeded"
+
+
+def test_rounds_of_the_load_fixture_fill_their_pages_as_ended_rounds(world: World) -> None:
+    """Otherwise each page would have room for one open round."""
+    world.ledger.transact(fixtures.cut_off)
+    since = datetime(2025, 1, 1, tzinfo=UTC)
+    world.ledger.transact(lambda tx: fixtures.gather(tx, "abc", 200, since=since, apart_s=10.0))
+    filled = world.ledger.transact(lambda tx: tx.column(_FILLED))
+    assert len(filled) > 5
+    assert min(filled[:-1]) > 0.6 * _PAGE_BYTES
+    assert world.ledger.transact(lambda tx: tx.column(_FILLFACTOR)) == [55]
