@@ -44,15 +44,14 @@ def may_push(catalogue: Catalogue, app: str) -> bool:
 
 
 def possible_pushes(catalogue: Catalogue, job: JobName) -> list[JobName] | None:
-    """Return the children that a success of this job may have planned; None if only the planner can tell.
+    """Return the children that a success of this job may have planned; None if only the planner can tell, because they
+    are many or a function fails.
 
     The planner leaves out the children that a submission requests already. So these names serve to find out whether it
     has anything to do.
     """
     if not may_push(catalogue, job.app):
         return []
-    if catalogue.is_bridged(job.app):
-        return None
     app = catalogue[job.app]
     try:
         names = list(keyspace_of(app, catalogue).children(app, job.key, State.SUCCEEDED))

@@ -168,10 +168,6 @@ class Catalogue(Mapping[str, App]):
         """Return every group of another app that names this app as a parent, with the link."""
         return tuple(self._served[name])
 
-    def is_bridged(self, name: str) -> bool:
-        """Return whether a two-way function takes part in determining the children of this app's jobs."""
-        return bool(self._bridged[name])
-
     def has_bridges(self, name: str) -> bool:
         """Return whether a two-way function takes part in determining the needs of this app's jobs."""
         return any(alternative.bridges for alternative in self._alternatives[name])

@@ -14,6 +14,7 @@ _REQUESTS = """
 SELECT submission.id FROM submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission_job.job = %(job)s ORDER BY id
 """
+_DATED = {"job_id": "{date}", "identifiers": {"date": "date"}, "bash_cmd": "true"}
 _KEYED = {"job_id": "{x}", "bash_cmd": "true"}
 
 
@@ -76,16 +77,25 @@ def test_the_planner_is_told_of_a_job_whose_name_the_worker_does_not_know(world:
     assert transactions.settle(world.ledger, world.catalogue, outcomes).messages
 
 
-def test_children_that_take_long_to_name_are_left_to_the_planner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_that_are_many_or_unknown_are_left_to_the_planner(monkeypatch: pytest.MonkeyPatch) -> None:
     child = {"job_id": "{x}_{y}", "autofill_values": {"y": [1, 2, 3]}, "depends_on": {"app_name": ["a"]}}
-    by_function = {**_KEYED, "depends_on": {"_func": "tests.planner.two_ways:Yesterday", "app_name": ["c"]}}
     catalogue = catalogue_of(
-        {"a": _KEYED, "b": {**_KEYED, **child}, "c": {"job_id": "{date}"}, "d": by_function}
+        {
+            "a": _KEYED,
+            "b": {**_KEYED, **child},
+            "day": {
+                **_DATED,
+                "depends_on": {"_func": "tests.planner.two_ways:Yesterday", "app_name": ["day"]},
+            },
+            "p": _DATED,
+            "c": {**_DATED, "depends_on": {"_func": "tests.planner.two_ways:Blind", "app_name": ["p"]}},
+        }
     )
     job = JobName("a", "1")
     assert possible_pushes(catalogue, job) == [JobName("b", f"1_{n}") for n in (1, 2, 3)]
     monkeypatch.setattr(bubble_down, "LOOKED_UP_MAX", 2)
     assert possible_pushes(catalogue, job) is None
-    assert possible_pushes(catalogue, JobName("c", "20260101")) is None
+    assert possible_pushes(catalogue, JobName("day", "20260101")) == [JobName("day", "20260102")]
+    assert possible_pushes(catalogue, JobName("p", "20260101")) is None
     assert possible_pushes(catalogue, JobName("b", "1_1")) == []
     assert possible_pushes(catalogue, JobName("gone", "1")) == []
