@@ -62,8 +62,8 @@ WITH woken AS ({WAKING}), watching AS ({WATCHING})
 SELECT NULL::bigint AS number, job.id AS job
 FROM unnest(%(pushing)s::bigint[], %(child_apps)s::text[], %(child_keys)s::text[]) AS pushed (parent, app, key)
     JOIN job ON job.id = pushed.parent {_PUSHING_SUBMISSIONS} AND NOT EXISTS (
-    SELECT 1 FROM job child JOIN submission_job asked ON asked.job = child.id
-    WHERE child.app = pushed.app AND child.key = pushed.key AND asked.submission = submission.number)
+    SELECT 1 FROM submission_job asked WHERE asked.submission = submission.number AND asked.job = (
+        SELECT child.id FROM job child WHERE child.app = pushed.app AND child.key = pushed.key))
 UNION SELECT * FROM watching ORDER BY number, job
 """
 _UNSUCCESSFUL = f"""

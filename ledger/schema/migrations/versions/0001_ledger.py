@@ -1274,8 +1274,8 @@ WHERE job.id = ANY(ids_of_0) AND job.state IN ('expired', 'failed', 'fatal', 'su
  OR submission_job.request_reason = 2 AND submission.state <> 'cancelled')
  AND submission.push
  AND NOT EXISTS (
-    SELECT 1 FROM job child JOIN submission_job asked ON asked.job = child.id
-    WHERE child.app = pushed.app AND child.key = pushed.key AND asked.submission = submission.number)
+    SELECT 1 FROM submission_job asked WHERE asked.submission = submission.number AND asked.job = (
+        SELECT child.id FROM job child WHERE child.app = pushed.app AND child.key = pushed.key))
 UNION SELECT * FROM watching ORDER BY number, job
     LOOP
         rows_of_step := rows_of_step + 1;
