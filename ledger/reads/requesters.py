@@ -35,7 +35,8 @@ WHERE waiting.app = %(app)s ORDER BY asks_for_it DESC, number LIMIT %(limit)s
 """
 _REFUSED = f"""
 SELECT id, received_at, reason FROM (
-    SELECT * FROM submission WHERE state = '{SubmissionState.REFUSED}' AND app = %(app)s
+    SELECT * FROM submission
+    WHERE state = '{SubmissionState.REFUSED}' AND left(app, 255) = left(%(app)s, 255) AND app = %(app)s
     ORDER BY number DESC LIMIT %(looked)s) latest
 WHERE {_NAMES_IT} ORDER BY number DESC LIMIT %(limit)s
 """

@@ -102,8 +102,12 @@ submission = Table(
         "blocking_job",
         postgresql_where=text(f"state = '{SubmissionState.RECEIVED}' AND blocking_job IS NOT NULL"),
     ),
+    # The app of a refused submission may be any text, and an index entry has at most 2,704 bytes.
     Index(
-        "submission_refused", "app", "number", postgresql_where=text(f"state = '{SubmissionState.REFUSED}'")
+        "submission_refused",
+        text("left(app, 255)"),
+        "number",
+        postgresql_where=text(f"state = '{SubmissionState.REFUSED}'"),
     ),
     Index(
         "submission_succeeded",

@@ -60,6 +60,14 @@ def test_without_a_grace_time_an_unknown_app_is_refused_immediately(world: World
     assert world.submission(world.submit("b", "1")) is SubmissionState.REFUSED
 
 
+def test_an_unknown_app_of_any_length_is_refused(world: World) -> None:
+    world.define(APPS)
+    name = "".join(f"ä{number}" for number in range(2000))
+    submission = world.submit(name, "1")
+    world.tick(after_s=61)
+    assert world.submission(submission) is SubmissionState.REFUSED
+
+
 def test_submissions_for_unknown_apps_do_not_delay_others_in_the_groomer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
