@@ -144,7 +144,7 @@ class SlowRunWatchdog:
 #: Weight of the last run in the mean.
 _SHARE = 0.2
 #: Minimum number of seconds between two reports about an app. The first report has no delay.
-_TELL_EVERY_S = 1.0
+_REPORT_EVERY_S = 1.0
 
 
 class MeanRunTimes:
@@ -153,13 +153,13 @@ class MeanRunTimes:
 
     def __init__(self) -> None:
         self._mean_s: dict[str, float] = {}
-        self._untold: set[str] = set()
-        self._told_at: dict[str, float] = {}
+        self._unreported: set[str] = set()
+        self._reported_at: dict[str, float] = {}
 
     def note(self, app: str, took_s: float) -> None:
         mean_s = self._mean_s.get(app, took_s)
         self._mean_s[app] = mean_s + _SHARE * (took_s - mean_s)
-        self._untold.add(app)
+        self._unreported.add(app)
 
     def suppose(self, app: str, took_s: float) -> None:
         """Note the time that an unfinished run has taken so far, if no other run of the app is known."""
@@ -170,18 +170,18 @@ class MeanRunTimes:
         """Return how many jobs of this app to claim together."""
         return jobs_at_once(self._mean_s.get(app))
 
-    def is_told(self, app: str) -> bool:
+    def is_reported(self, app: str) -> bool:
         """Return whether ``news`` has returned a mean of this app before."""
-        return app in self._told_at
+        return app in self._reported_at
 
     def news(self) -> dict[str, float]:
         """Return the means that should be written to the ledger now."""
         now = time.monotonic()
         due = [
             app
-            for app in tuple(self._untold)
-            if now - self._told_at.get(app, -_TELL_EVERY_S) >= _TELL_EVERY_S
+            for app in tuple(self._unreported)
+            if now - self._reported_at.get(app, -_REPORT_EVERY_S) >= _REPORT_EVERY_S
         ]
-        self._told_at.update(dict.fromkeys(due, now))
-        self._untold.difference_update(due)
+        self._reported_at.update(dict.fromkeys(due, now))
+        self._unreported.difference_update(due)
         return {app: self._mean_s[app] for app in due}

@@ -503,7 +503,7 @@ class Execution:
         if len(outcomes) != 1 or not names or not self._ledger.may_be_alone:
             return None
         (name,), (ended,) = names.values(), outcomes.items()
-        if ended[1].ending is not Ending.DONE or not self.mean_run_times.is_told(name.app):
+        if ended[1].ending is not Ending.DONE or not self.mean_run_times.is_reported(name.app):
             return None
         if not self._lone_ends.worth_trying(name.app):
             return None

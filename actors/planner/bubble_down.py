@@ -28,8 +28,8 @@ from sluice.planner.keyspaces.chunks.chunk_readers import (
 )
 
 _LOG = logging.getLogger("sluice.planner")
-#: Most children of an ended job that are looked up to find out whether any is left to plan: 100. With more, the planner
-#: does so, and nobody waits for it.
+#: Maximum number of children that the end of a job looks up to find out whether one has to be planned: 100. With more,
+#: the planner looks them up, and the end of the job does not wait for it.
 LOOKED_UP_MAX = 100
 
 
@@ -47,8 +47,8 @@ def possible_pushes(catalogue: Catalogue, job: JobName) -> list[JobName] | None:
     """Return the children that a success of this job may have planned; None if only the planner can tell, because they
     are many or a function fails.
 
-    The planner leaves out the children that a submission requests already. So these names serve to find out whether it
-    has anything to do.
+    A plan changes nothing for a child that the same submission requests already. So the planner need not be notified
+    if all submissions of the job request all of these children.
     """
     if not may_push(catalogue, job.app):
         return []

@@ -23,10 +23,10 @@ def _end(world: World, job: str) -> list[Message]:
     claimed = world.take(job)
     names = {claimed.id: JobName(claimed.app, claimed.key)}
     outcomes = {claimed.right: Outcome(ending=Ending.DONE)}
-    told = [*transactions.settle(world.ledger, world.catalogue, outcomes, names=names).messages]
-    world.queue.extend(told)
+    sent = [*transactions.settle(world.ledger, world.catalogue, outcomes, names=names).messages]
+    world.queue.extend(sent)
     world.deliver()
-    return [message for message in told if not isinstance(message, Execute)]
+    return [message for message in sent if not isinstance(message, Execute)]
 
 
 def _requests(world: World, job: str) -> list[str]:
@@ -35,27 +35,27 @@ def _requests(world: World, job: str) -> list[str]:
     return world.ledger.transact(lambda tx: tx.column(_REQUESTS, job=number))
 
 
-def test_the_planner_is_not_told_if_all_children_are_requested(world: World) -> None:
+def test_the_planner_is_not_notified_if_all_children_are_requested(world: World) -> None:
     world.apps("a -> b, a -> c, b -> d, c -> d, e -> b")
     world.submit("d")
     assert _end(world, "a") == []
 
 
-def test_the_planner_is_told_of_a_child_that_is_not_requested(world: World) -> None:
+def test_the_planner_is_notified_of_a_child_that_is_not_requested(world: World) -> None:
     world.apps("a -> b, a -> c")
     submission = world.submit("a")
     assert _end(world, "a")
     assert _requests(world, "b") == _requests(world, "c") == [submission]
 
 
-def test_the_planner_is_told_of_a_child_that_only_another_submission_requests(world: World) -> None:
+def test_the_planner_is_notified_of_a_child_that_only_another_submission_requests(world: World) -> None:
     world.apps("a -> b")
     both = sorted([world.submit("b"), world.submit("a")])
     assert _end(world, "a")
     assert _requests(world, "b") == both
 
 
-def test_a_child_that_is_requested_under_another_key_is_told(world: World) -> None:
+def test_a_child_that_is_requested_under_another_key_is_planned(world: World) -> None:
     world.apps("a -> b")
     world.submit("b", "1")
     submission = world.submit("a", "2")
@@ -63,13 +63,13 @@ def test_a_child_that_is_requested_under_another_key_is_told(world: World) -> No
     assert _requests(world, "b/2") == [submission]
 
 
-def test_the_planner_is_not_told_if_no_submission_requests_children(world: World) -> None:
+def test_the_planner_is_not_notified_if_no_submission_requests_children(world: World) -> None:
     world.apps("a -> b")
     world.submit("a", push="wanted")
     assert _end(world, "a") == []
 
 
-def test_the_planner_is_told_of_a_job_whose_name_the_worker_does_not_know(world: World) -> None:
+def test_the_planner_is_notified_of_a_job_whose_name_the_worker_does_not_know(world: World) -> None:
     world.apps("a -> b")
     world.submit("b")
     claimed = world.take("a")

@@ -58,14 +58,19 @@ def crowded(world: World) -> Iterator[World]:
         }
     )
     world.submit("waiting", None, push="wanted")
-    _look_around(world)
+    yield from _as_filled(world)
+
+
+def _as_filled(world: World) -> Iterator[World]:
+    """Yield the world with statistics of its rows. Empty it afterwards."""
+    _analyze(world)
     yield world
     world.ledger.transact(empty)
-    _look_around(world)
+    _analyze(world)
 
 
-def _look_around(world: World) -> None:
-    world.ledger.transact(lambda tx: tx.write("ANALYZE job, need, gate"))
+def _analyze(world: World) -> None:
+    world.ledger.transact(lambda tx: tx.write("ANALYZE job, need, gate, submission, state_count_minute"))
 
 
 def _mode(tx: Tx) -> str:
@@ -139,10 +144,7 @@ def limited(world: World) -> Iterator[World]:
     world.submit("a", None)
     world.submit("b", None)
     world.take(min(world.ready()))
-    _look_around(world)
-    yield world
-    world.ledger.transact(empty)
-    _look_around(world)
+    yield from _as_filled(world)
 
 
 @pytest.mark.parametrize("look", [due_work.look, rate_limits.next_s, lambda tx: pools.find_free(tx, 9)])
@@ -174,10 +176,7 @@ def backlog(world: World) -> Iterator[World]:
     world.now += timedelta(seconds=5)
     world.beat(world.worker)
     world.ledger.transact(lambda tx: tx.write("UPDATE worker SET threads = 2"))
-    _look_around(world)
-    yield world
-    world.ledger.transact(empty)
-    _look_around(world)
+    yield from _as_filled(world)
 
 
 def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
@@ -195,10 +194,7 @@ def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
 def busy_day(world: World) -> Iterator[World]:
     """Yield a world with counts of many minutes, of which the last is the present one."""
     world.ledger.transact(lambda tx: tx.write(_COUNTS, now=world.now, minutes=MANY))
-    world.ledger.transact(lambda tx: tx.write("ANALYZE state_count_minute"))
-    yield world
-    world.ledger.transact(empty)
-    world.ledger.transact(lambda tx: tx.write("ANALYZE state_count_minute"))
+    yield from _as_filled(world)
 
 
 def test_the_counts_of_the_last_minutes_are_read_alone(busy_day: World) -> None:
@@ -231,10 +227,7 @@ def ended(world: World) -> Iterator[World]:
     """Yield a world in which many submissions have ended."""
     world.apps("a")
     world.ledger.transact(lambda tx: gather(tx, ["a"], MANY, since=world.now, apart_s=1.0))
-    world.ledger.transact(lambda tx: tx.write("ANALYZE submission"))
-    yield world
-    world.ledger.transact(empty)
-    world.ledger.transact(lambda tx: tx.write("ANALYZE submission"))
+    yield from _as_filled(world)
 
 
 def test_a_search_for_refused_submissions_reads_no_others(ended: World) -> None:
