@@ -241,6 +241,10 @@ class TemplateOptions(PolicyOptions, NoteOptions, total=False):
         str | RateLimitOptions,
         About("Number of starts of the app's jobs in a period, over all workers.", "none", '"5/s"'),
     ]
+    tenant: Annotated[
+        str,
+        About("Team to which the app belongs. Teams share the workers fairly.", "default", '"risk"'),
+    ]
     notify: Annotated[
         Sequence[NotifyOptions],
         About(

@@ -13,6 +13,7 @@ from sluice.jobs.keys.partitions import Dimension, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET, Need
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
+from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.schedules.schedule import Schedule
 from sluice.jobs.states import State
 
@@ -43,6 +44,10 @@ class Catalogue(Mapping[str, App]):
         self.sources = tuple(sources)
         self.confs = dict(confs)
         self.notify_commands = _notify_commands(apps.values(), schedules.values())
+        #: Tenant of each app that does not belong to the default tenant.
+        self.tenants: Mapping[str, str] = {
+            name: app.tenant for name, app in apps.items() if app.tenant != DEFAULT_TENANT
+        }
         self._apps = dict(apps)
         self._alternatives = alternatives
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)

@@ -19,6 +19,7 @@ from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.sagas.spec import Saga
 
 _TEXT = Text()
@@ -85,6 +86,7 @@ class App(Struct, frozen=True, kw_only=True):
     ``unbounded`` work never ends by itself. ``compensate`` names the app that undoes the jobs of this app, or is
     ``IRREVERSIBLE``; it is None if there is nothing to undo. ``breaker`` sets when the app's jobs are held back.
     ``retry_budget`` limits how many failed rounds are retried in a period, and ``rate_limit`` how many rounds start.
+    ``tenant`` is the team to which the app belongs.
 
     ``digest`` changes with the effect of the app, but not with its number of tries, its time limits or its start
     times. ``version`` of an app that is keyed by partition also changes with the apps that fill the tables it reads.
@@ -118,6 +120,7 @@ class App(Struct, frozen=True, kw_only=True):
     breaker: Breaker | None = None
     retry_budget: RetryBudget | None = None
     rate_limit: RateLimit | None = None
+    tenant: str = DEFAULT_TENANT
     digest: str = ""
     code: str = ""
     version: str = ""

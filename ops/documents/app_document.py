@@ -115,6 +115,7 @@ class AppDocument(Document, frozen=True, kw_only=True):
     breaker: Breaker | None
     retry_budget: RetryBudget | None
     rate_limit: RateLimit | None
+    tenant: str
     runs: str | None
     program: Mapping[str, str] | None
     saga: SagaOptions | None

@@ -41,13 +41,15 @@ from sluice.jobs.keys.partitions import Partitioning
 from sluice.jobs.keys.template import Template
 from sluice.jobs.model.queues import CONTROL
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.tenants import DEFAULT_TENANT, is_tenant_name
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
 #: Options that an app with chunks cannot have.
 _KEY_WORDS = tuple(word for word in TEMPLATE_WORDS if word != "depends_on")
 WORDS = (
     *(*TEMPLATE_WORDS, *CHUNK_WORDS, *PARTITION_WORDS, *WORK_WORDS),
-    *("compensate", "breaker", "retry_budget", "rate_limit", "notify", *POLICY_WORDS, *NOTES),
+    *("compensate", "breaker", "retry_budget", "rate_limit", "notify", "tenant"),
+    *(*POLICY_WORDS, *NOTES),
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -91,6 +93,7 @@ def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, fault
         breaker=read_breaker(words, at, unbounded=work.unbounded),
         retry_budget=read_retry_budget(words, at, unbounded=work.unbounded),
         rate_limit=rate_limit,
+        tenant=_tenant(words, at),
         chunking=chunking,
         partitioning=partitioning,
         days=days,
@@ -104,6 +107,14 @@ def _policy(words: Mapping[str, object], entry: UnreadApp, chunking: Chunking | 
     if policy.on_failure == "bisect" and chunking is None:
         at.add("on_failure: bisect splits work IDs, and an app without chunk_size has none")
     return policy
+
+
+def _tenant(words: Mapping[str, object], at: At) -> str:
+    written = words.get("tenant", DEFAULT_TENANT)
+    if isinstance(written, str) and is_tenant_name(written):
+        return written
+    at.add(f"tenant: {written!r} is no name; write lower-case letters, digits and hyphens, for example risk")
+    return DEFAULT_TENANT
 
 
 def _groups(

@@ -23,6 +23,7 @@ from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.sagas.spec import Saga
 
 #: A value as in JSON, TOML, YAML or Python.
@@ -163,6 +164,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     breaker: Breaker | None = None
     retry_budget: RetryBudget | None = None
     rate_limit: RateLimit | None = None
+    tenant: str = DEFAULT_TENANT
 
     @property
     def filling(self) -> Partitioning | None:

@@ -535,7 +535,7 @@ POLICY_WORDS: Words = {
 NOTES = ("owner", "description", "tags", "resources")
 #: Options that set the number of tries, durations and times. They do not change the effect of an app.
 METADATA_WORDS = frozenset(
-    {*POLICY_WORDS, *NOTES, "breaker", "retry_budget", "rate_limit", "notify"}
+    {*POLICY_WORDS, *NOTES, "breaker", "retry_budget", "rate_limit", "notify", "tenant"}
 ).difference(("fail_on", "env", "env_from_os", "cwd"))
 
 

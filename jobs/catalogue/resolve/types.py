@@ -209,6 +209,7 @@ def _bare(draft: Draft, template: Template, kinds: Mapping[AppIdentifier, KnownK
         breaker=draft.breaker,
         retry_budget=draft.retry_budget,
         rate_limit=draft.rate_limit,
+        tenant=draft.tenant,
     )
 
 

@@ -14,6 +14,7 @@ from sluice.jobs.policy.breaker import Breaker
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.text.redaction import masked_kwargs
 from sluice.ops.cli import partition_texts
@@ -67,6 +68,7 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
         "breaker": _breaker(app.breaker) if app.breaker else "",
         "retry budget": _budget(app.retry_budget) if app.retry_budget else "",
         "rate limit": _rate(app.rate_limit) if app.rate_limit else "",
+        "tenant": "" if app.tenant == DEFAULT_TENANT else app.tenant,
         "defined in": app.origin,
     }
     yield from (Paragraph(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)

@@ -1,0 +1,42 @@
+"""Tenants: the teams that share an installation. Each app belongs to one.
+
+An app without the option ``tenant`` belongs to ``DEFAULT_TENANT``. An installation with one tenant needs no settings:
+no order of queues and no statement depends on tenants then.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+#: Tenant of apps that name none.
+DEFAULT_TENANT = "default"
+#: Longest name of a tenant: 60, which fits into a label of Kubernetes.
+_CHARACTERS_MAX = 60
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of one tenant.
+
+    ``weight`` is its share of the workers, in proportion to the weights of the other tenants with work.
+    """
+
+    weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+
+
+class Tenants(Struct, frozen=True):
+    """The configured tenants by name. A tenant that is not configured has the default settings."""
+
+    by_name: Mapping[str, Tenant] = {}
+
+    def of(self, name: str) -> Tenant:
+        return self.by_name.get(name, _USUAL)
+
+
+_USUAL = Tenant()
+
+
+def is_tenant_name(text: str) -> bool:
+    return len(text) <= _CHARACTERS_MAX and _NAME.fullmatch(text) is not None
