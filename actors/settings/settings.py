@@ -17,10 +17,12 @@ from sluice.actors.code_version import commit_of
 from sluice.actors.settings import sources
 from sluice.actors.settings import sources as places
 from sluice.actors.settings.sources import OF_A_FILE, PREFIX, FoundSettings
+from sluice.actors.settings.tenants import read_tenants
 from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.observe.failpoints import CrashOrder, read_crash
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
+from sluice.jobs.policy.tenants import Tenants
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.text.server_address import schema_name
 from sluice.jobs.text.units import duration_s, parse_size_bytes
@@ -88,6 +90,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     keep_jobs_s: float | None = None
     console_token: str | None = None
     console_view_token: str | None = None
+    tenants: Tenants = Tenants()
     programs: Path | None = None
     program_rules: Rules = Rules()
     notify: NotifySettings = NotifySettings()
@@ -142,6 +145,7 @@ def settings_of(
         keep_jobs_s=take("KEEP_JOBS", keep_s, defaults.keep_jobs_s, "365d"),
         console_token=take("CONSOLE_TOKEN", str, None, "a long random word"),
         console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
+        tenants=take("TENANTS", read_tenants, defaults.tenants, "/etc/sluice/tenants.yaml"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
         notify=_notify(found),

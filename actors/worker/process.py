@@ -29,6 +29,7 @@ from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.actors.worker.handlers import HANDLERS, handle
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.actors.worker.publish_buffer import PublishBuffer
+from sluice.broker.consumer.fair_share import FairShare
 from sluice.broker.consumer.service import FollowUp, Handler, Service, serve
 from sluice.broker.consumer.slots import SlotReservation, Slots
 from sluice.broker.delivery import Delivery
@@ -235,6 +236,9 @@ class Process:
                 coroutines=COROUTINE_SLOTS if threads else 0,
                 starts_coroutines=self._is_coroutine,
             ),
+            shares=FairShare(
+                lambda: self._catalogue().tenants, lambda name: self._settings.tenants.of(name).weight
+            ),
             attendant=self,
         )
 
@@ -263,7 +267,8 @@ class Process:
             slot.release()
             return None
         batch = ClaimedBatch(asked_at, planned.taken)
-        return FollowUp(partial(self._running.run_planned, catalogue, batch), slot)
+        run = partial(self._running.run_planned, catalogue, batch)
+        return FollowUp(planned.taken[0].app, run, slot)
 
     def _tick(self, message: Message, delivery: Delivery) -> None:
         self._handle(message, delivery)

@@ -18,6 +18,7 @@ from dramatiq import Consumer, Encoder, MessageProxy
 from dramatiq import Message as Envelope
 
 from sluice.broker import codec
+from sluice.broker.consumer.fair_share import NO_TENANTS, FairShare
 from sluice.broker.consumer.redelivery import Parking
 from sluice.broker.consumer.slots import Slots
 from sluice.broker.delivery import Delivery
@@ -47,10 +48,17 @@ class Reception:
     """
 
     def __init__(
-        self, queues: Collection[str], actors: Collection[str], slots: Slots, encoder: Encoder = codec.PLAIN
+        self,
+        queues: Collection[str],
+        actors: Collection[str],
+        slots: Slots,
+        encoder: Encoder = codec.PLAIN,
+        *,
+        shares: FairShare = NO_TENANTS,
     ) -> None:
         self.queues = tuple(queues)
         self.slots = slots
+        self.shares = shares
         self.parking = Parking()
         self._actors = frozenset(actors)
         self._encoder = encoder
@@ -88,6 +96,7 @@ class Reception:
         return read
 
     def hand_over(self, delivery: Delivery) -> None:
+        self.shares.started(delivery.queue_name)
         self._mailbox.put(delivery)
 
     def close(self) -> None:

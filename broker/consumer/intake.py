@@ -10,6 +10,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import NamedTuple
 
+from sluice.broker.consumer.fair_share import NO_TENANTS, FairShare
 from sluice.broker.consumer.inbox import Reception
 from sluice.broker.consumer.slots import SlotPool
 from sluice.broker.delivery import Delivery, Settlement
@@ -24,10 +25,11 @@ class Rota:
     """Order in which no queue waits indefinitely.
 
     First come a few quiet queues, beginning with the queue that was asked longest ago. Then come the queues that had
-    messages, beginning with the queue that was served longest ago.
+    messages, beginning with the queue that was served longest ago. Between tenants, ``shares`` decides first.
     """
 
-    def __init__(self, queues: Iterable[str]) -> None:
+    def __init__(self, queues: Iterable[str], shares: FairShare = NO_TENANTS) -> None:
+        self.shares = shares
         self._quiet = dict.fromkeys(queues)
         self._busy: dict[str, None] = {}
 
@@ -39,7 +41,7 @@ class Rota:
         """Return every queue once, in the order in which to ask."""
         quiet = list(self._quiet)
         first = len(quiet) if asking_is_free else QUIET_FIRST
-        return quiet[:first] + list(self._busy) + quiet[first:]
+        return self.shares.ordered(quiet[:first] + list(self._busy) + quiet[first:])
 
     def served(self, queue: str) -> None:
         """Note that a queue had a message, so that other queues come first."""
@@ -83,7 +85,7 @@ class Intake(ABC):
         self._reception = reception
         self._parking = reception.parking
         slots = reception.slots
-        self._desks = [SharedSlots(pool, Rota(())) for pool in slots.pools if pool.size]
+        self._desks = [SharedSlots(pool, Rota((), reception.shares)) for pool in slots.pools if pool.size]
         self._joining: deque[str] = deque(reception.queues)
         self._outbox: deque[tuple[Delivery, Settlement]] = deque()
         self._taking = True

@@ -11,6 +11,7 @@ import dramatiq
 from dramatiq import Actor, Middleware, Worker
 from dramatiq.common import iter_queue
 
+from sluice.broker.consumer.fair_share import NO_TENANTS, FairShare
 from sluice.broker.consumer.inbox import ALL_QUEUES, Reception, SharedConsumer, WorkQueue
 from sluice.broker.consumer.intake import Intake
 from sluice.broker.consumer.slots import SlotReservation, Slots
@@ -23,8 +24,9 @@ from sluice.jobs.errors import BadMessage, BadSetting
 
 class FollowUp(NamedTuple):
     """Work that follows from a handled message. It runs in the same thread, after the message's slot is freed, and in a
-    slot of its own."""
+    slot of its own. It counts for the tenant of ``queue``."""
 
+    queue: str
     run: Callable[[], None]
     slot: SlotReservation
 
@@ -59,6 +61,7 @@ def serve(
     queues: Collection[str],
     *,
     slots: Slots,
+    shares: FairShare = NO_TENANTS,
     attendant: Attendant | None = None,
 ) -> "Service":
     """Bind handlers, by the ``actor`` of their messages, to the queues that this process consumes.
@@ -71,7 +74,8 @@ def serve(
     for queue in queues:
         _check(queue, slots)
     broker.ensure(queues)
-    return Service(broker, handlers, tuple(dict.fromkeys(queues)), slots, attendant)
+    reception = Reception(tuple(dict.fromkeys(queues)), handlers, slots, broker.encoder, shares=shares)
+    return Service(broker, handlers, reception, attendant)
 
 
 class Service:
@@ -81,14 +85,13 @@ class Service:
         self,
         broker: Carrier,
         handlers: Mapping[str, Handler],
-        queues: tuple[str, ...],
-        slots: Slots,
+        reception: Reception,
         attendant: Attendant | None,
     ) -> None:
-        self.slots = slots
+        self.slots = reception.slots
         self._broker = broker
         self._handlers = dict(handlers)
-        self._reception = Reception(queues, self._handlers, slots, broker.encoder)
+        self._reception = reception
         self._intake = broker.intake(self._reception)
         self._worker: Worker | None = None
         broker.receive_into(self._reception)
@@ -139,12 +142,14 @@ class Service:
         follow_up = self._run(message, delivery)
         if follow_up is None:
             return
+        self._reception.shares.started(follow_up.queue)
         try:
             follow_up.run()
         except BaseException as error:
             LOG.error("What followed from %s failed: %s: %s", delivery, type(error).__name__, one_line(error))
             LOG.debug("How it failed.", exc_info=error)
         finally:
+            self._reception.shares.ended(follow_up.queue)
             follow_up.slot.release()
 
     def _run(self, message: Message, delivery: Delivery) -> FollowUp | None:
@@ -163,6 +168,7 @@ class Service:
             # Even a SystemExit, because that would end this thread for good and lose its slot.
             self._failed(message, delivery, error)
         finally:
+            self._reception.shares.ended(delivery.queue_name)
             self.slots.of(delivery.queue_name).release()
         return None
 

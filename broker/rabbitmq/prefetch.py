@@ -50,6 +50,7 @@ class Counter:
         clock: Callable[[], float],
     ) -> None:
         self._pool = desk.pool
+        self._shares = desk.rota.shares
         self._feeds: dict[str, Feed] = {}
         self._start = start
         self._parking = parking
@@ -114,15 +115,24 @@ class Counter:
         self._arrived.add(feed.queue)
 
     def _start_held(self) -> None:
-        """Start held messages in the order of arrival, across all queues."""
+        """Start held messages in the order of arrival, across all queues of a tenant."""
         while self._held:
             if self._held[0].feed.is_stale(self._held[0].delivery):
                 self._held.popleft()
             elif self._pool.take():
-                self._start(self._held.popleft().delivery)
+                self._start(self._next_held().delivery)
                 self._spare_since = self._clock()
             else:
                 return
+
+    def _next_held(self) -> HeldMessages:
+        """Remove and return the first held message of the tenant that is next."""
+        if len(self._held) < 2 or not self._shares.has_tenants:
+            return self._held.popleft()
+        queue = self._shares.ordered(dict.fromkeys(held.feed.queue for held in self._held))[0]
+        chosen = next(held for held in self._held if held.feed.queue == queue)
+        self._held.remove(chosen)
+        return chosen
 
     def _see_to_spare(self) -> None:
         """Update whether a slot is to spare. A slot that waits for RabbitMQ's answer counts as such, because RabbitMQ

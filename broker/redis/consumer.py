@@ -125,22 +125,34 @@ class RedisIntake(Intake):
 
     def _fill(self, desk: SharedSlots) -> None:
         """Take messages for all free slots in one request. A slot without a message is put back."""
-        queues = [queue for queue in desk.rota.order(asking_is_free=True) if not self._parking.is_full(queue)]
         # Before slots are taken: a handler that frees one from now on wakes this thread.
         self._unsated.add(desk.pool)
-        slots = desk.pool.take(desk.pool.size) if queues else 0
-        if not slots:
-            return
-        started = 0
+        slots = desk.pool.take(desk.pool.size)
+        started, may_have_more = 0, slots > 0
         try:
-            taken = self._take_off(queues, slots)
-            if len(taken) < slots:
+            while may_have_more and started < slots:
+                most = 1 if desk.rota.shares.has_tenants else slots - started
+                number, taken = self._start_next(desk, most)
+                started += number
+                may_have_more = taken == most
+            if slots and not may_have_more:
                 self._unsated.discard(desk.pool)
-            for number, redis_id, size, body in taken:
-                started += self._start(queues[number], redis_id, size, body)
-                desk.rota.served(queues[number])
         finally:
             desk.pool.put_back(slots - started)
+
+    def _start_next(self, desk: SharedSlots, most: int) -> tuple[int, int]:
+        """Take up to ``most`` messages in the order of the queues. Return how many need a slot, and how many were
+        taken.
+
+        Between tenants each message changes the order, so it is requested alone.
+        """
+        queues = [queue for queue in desk.rota.order(asking_is_free=True) if not self._parking.is_full(queue)]
+        taken = self._take_off(queues, most) if queues else []
+        started = 0
+        for number, redis_id, size, body in taken:
+            started += self._start(queues[number], redis_id, size, body)
+            desk.rota.served(queues[number])
+        return started, len(taken)
 
     def _take_off(self, queues: list[str], most: int) -> list[tuple[int, bytes, int, bytes]]:
         args: list[int | str] = [most, codec.MESSAGE_BYTES_MAX, self._keys.worker]

@@ -291,3 +291,32 @@ def test_a_child_process_gets_command_line_options_and_no_text_of_a_file() -> No
         "SLUICE_APPS": "a.json,b.py",
         "SLUICE_BROKER_URL": "redis://typed",
     }
+
+
+def test_tenants_are_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "tenants.yaml"
+    file.write_text("risk:\n  weight: 3\n")
+    tenants = read_settings({"SLUICE_TENANTS": str(file)}, folder=tmp_path).tenants
+    assert [tenants.of(name).weight for name in ("risk", "growth")] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("risk: {weight: 0}", "Expected `float` > 0"),
+        ("risk: {wait: 1}", "unknown field `wait`"),
+        ("Risk: {}", "'Risk' is no name"),
+        ("- risk", "Expected `object`"),
+        ("{", "not YAML"),
+        (None, "cannot be read"),
+    ],
+)
+def test_the_error_for_a_wrong_file_of_tenants_names_the_file(
+    tmp_path: Path, text: str | None, fault: str
+) -> None:
+    file = tmp_path / "tenants.yaml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(BadSetting, match=fault) as raised:
+        read_settings({"SLUICE_TENANTS": str(file)}, folder=tmp_path)
+    assert str(file) in str(raised.value)

@@ -289,7 +289,7 @@ def test_what_follows_from_a_message_runs_after_it_in_a_slot_of_its_own(post: Po
         slot = SlotReservation(service.slots.apps)
         if isinstance(message, Plan) and message.submissions == ("a",):
             until(slot.take)
-            return FollowUp(follow, slot)
+            return FollowUp(post.app, follow, slot)
         return None
 
     ran = Ran()
