@@ -23,7 +23,7 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.policy.tenants import DEFAULT_TENANT
 
 #: Seconds after which use counts 1/e, about a third: 60. A tenant that was idle has the slots to itself for at most 42
-#: seconds (60 × ln 2) before a tenant of the same weight gets its half again.
+#: seconds (60 ln 2) before a tenant of the same weight gets its half again.
 MEMORY_S = 60.0
 #: Seconds for which a start counts until its handler ends: 1. Without them all slots that are free at the same moment
 #: would go to one tenant.
