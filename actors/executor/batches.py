@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from threading import Event, Lock, Thread
 from typing import NamedTuple
 
+from sluice.broker.messages import Execute
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
@@ -169,6 +170,16 @@ class MeanRunTimes:
     def at_once(self, app: str) -> int:
         """Return how many jobs of this app to claim together."""
         return jobs_at_once(self._mean_s.get(app))
+
+    def divided(self, message: Execute) -> list[Execute]:
+        """Divide a message into messages for as many jobs as to claim together. Leave it whole while no run is known."""
+        most = self.at_once(message.app)
+        if message.app not in self._mean_s or len(message.jobs) <= most:
+            return [message]
+        return [
+            Execute(app=message.app, jobs=message.jobs[place : place + most])
+            for place in range(0, len(message.jobs), most)
+        ]
 
     def is_reported(self, app: str) -> bool:
         """Return whether ``news`` has returned a mean of this app before."""

@@ -132,6 +132,10 @@ class Execution:
         """Execute one batch. Its message is acknowledged once the jobs are claimed, because from then on a lease
         protects them.
 
+        If the runs have turned out longer than the planner knew, the batch is divided: this thread takes the first
+        part, and messages for the others go to the end of the queue. So no job of another app or tenant waits for all
+        of them. If a crash loses these messages, their jobs are ready, and the groomer announces them.
+
         While the lease cannot be trusted the message waits, because jobs that are claimed could not begin.
         """
         while not (self._holdings.may_begin or self._holdings.draining):
@@ -148,11 +152,12 @@ class Execution:
             self._execute_coroutines(catalogue, message, delivery)
             return
         asked_at = self._holdings.clock()
+        first, *later = self.mean_run_times.divided(message)
         claimed, messages = transactions.claim(
-            self._ledger, catalogue, message, self._worker, at_once=self.mean_run_times.at_once(message.app)
+            self._ledger, catalogue, first, self._worker, at_once=self.mean_run_times.at_once(message.app)
         )
         _acknowledge(delivery)
-        self._send(messages)
+        self._send([*messages, *later])
         self._run_on(catalogue, ClaimedBatch(asked_at, claimed))
 
     def capacity(self, reserve: Callable[[], bool]) -> Capacity | None:

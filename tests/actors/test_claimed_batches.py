@@ -73,3 +73,18 @@ def test_the_heartbeat_no_longer_checks_claims_that_were_handed_back(
     bench.running.start()
     until(lambda: _states(bench) == [State.SUCCEEDED, State.RUNNING, State.READY])
     assert [claim.job for claim in bench.holdings.claims()] == [bench.world.known("mostly/2").id]
+
+
+def test_a_batch_of_longer_runs_than_expected_is_divided(bench: Bench) -> None:
+    bench.world.define({"long": {"job_id": "{x}", "bash_cmd": "true"}})
+    bench.world.submit("long", None, keys=["1", "2", "3"])
+    bench.running.mean_run_times.note("long", 0.02)
+    bench.sent.clear()
+    bench.hint("long", "1", "2", "3")
+    third = JobRound(bench.world.known("long/3").id, bench.world.round("long/3"))
+    assert [bench.world.state(f"long/{key}") for key in "123"] == [
+        State.SUCCEEDED,
+        State.SUCCEEDED,
+        State.READY,
+    ]
+    assert bench.sent == [Execute(app="long", jobs=(third,))]
