@@ -1,0 +1,66 @@
+"""A tenant that floods the installation does not hold up the jobs of another tenant."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sluice.actors.client import Client
+from sluice.broker.connect import connect
+from sluice.jobs.model.submission import Submission
+from sluice.jobs.states import State
+from sluice.ledger.database.connection import Ledger
+from sluice.ledger.recovery.invariants import breaches
+from tests.live.fleet import fleet, wait_until
+
+_LOG = logging.getLogger("sluice.tests")
+
+APPS = str(Path(__file__).parent / "two_teams.py")
+#: Jobs of a flood in one submission, and submissions of a flood of single jobs.
+FLOOD, SINGLE = 100_000, 20_000
+_STARTED = "SELECT count(*) FROM round JOIN job ON job.id = round.job WHERE app = %(app)s"
+_COUNTS = "SELECT state, count(*) FROM job WHERE app = %(app)s GROUP BY state"
+
+
+def _one_submission(client: Client) -> None:
+    client.submit(Submission(app="flood"))
+
+
+def _single_submissions(client: Client) -> None:
+    client.submit_many([Submission(app="flood", key=str(key)) for key in range(SINGLE)])
+
+
+def _seconds_of_small(client: Client, turn: int) -> float:
+    """Submit the next hundred jobs of the small tenant, and return the seconds until all have succeeded."""
+    keys = tuple(str(key) for key in range(100 * turn, 100 * turn + 100))
+    began = time.monotonic()
+    status = client.wait(client.submit(Submission(app="small", keys=keys)), timeout_s=300)
+    assert status.state == "succeeded"
+    return time.monotonic() - began
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("flood", [_one_submission, _single_submissions])
+def test_a_flood_does_not_hold_up_another_tenant(
+    ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, flood: Callable[[Client], None]
+) -> None:
+    broker = connect(broker_url)
+    client = Client(ledger, broker.publish)
+    with fleet(2, folder, ledger=live_ledger_url, broker=broker_url, apps=APPS, threads=4) as workers:
+        _seconds_of_small(client, 0)
+        alone_s = _seconds_of_small(client, 1)
+        flood(client)
+        wait_until(
+            lambda: ledger.transact(lambda tx: tx.column(_STARTED, app="flood"))[0] > 3_000,
+            within_s=120,
+            explain=workers.log,
+        )
+        beside_s = _seconds_of_small(client, 2)
+        ran = dict(ledger.transact(lambda tx: tx.rows(_COUNTS, app="flood")))
+    broker.close()
+    _LOG.info("alone %.2f s, beside the flood %.2f s, %.2f times", alone_s, beside_s, beside_s / alone_s)
+    assert ran.get(State.SUCCEEDED, 0) < sum(ran.values()), "the flood was over too early"
+    assert beside_s < 1.5 * alone_s
+    assert ledger.transact(breaches) == []
