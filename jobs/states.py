@@ -70,6 +70,8 @@ TERMINAL = frozenset(
     }
 )
 LIVE = frozenset(State) - TERMINAL
+#: States of planned jobs that have not ended. An expected job is planned only when its data has come.
+ACTIVE = tuple(state for state in State if state in LIVE and state is not State.EXPECTED)
 #: States that can be rerun, and terminal states of a parent. A split job is replaced by its halves.
 RERUNNABLE = TERMINAL - {State.SPLIT}
 #: Terminal states of a dead parent: all except success.

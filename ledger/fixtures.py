@@ -345,6 +345,7 @@ TABLES = (
         "retry_budget",
         "rate_limit",
         "rate_start",
+        "quota_minute",
     ),
     *("shared_kwargs", "plan_attempt", "delivery", "notification", "receiver"),
 )

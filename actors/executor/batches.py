@@ -172,7 +172,7 @@ class MeanRunTimes:
         return jobs_at_once(self._mean_s.get(app))
 
     def divided(self, message: Execute) -> list[Execute]:
-        """Divide a message into messages for as many jobs as to claim together. Leave it whole while no run is known."""
+        """Divide a message into messages for as many jobs as to claim together, if the length of runs is known."""
         most = self.at_once(message.app)
         if message.app not in self._mean_s or len(message.jobs) <= most:
             return [message]

@@ -3,6 +3,7 @@
 Every handler takes a ledger, the catalogue and a message, and returns messages. It can safely run again.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -28,18 +29,23 @@ from sluice.jobs.model.request_limits import oversized
 from sluice.jobs.model.submission import COMPENSATION, Submission
 from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.policy.retry_budget import RetryBudget
+from sluice.jobs.policy.tenants import Tenant
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.lifecycle import bisection, judgements, requests, submissions
 from sluice.ledger.lifecycle.claims import ClaimedJob
+from sluice.ledger.limits import quotas
 from sluice.planner.judge import judge
 from sluice.planner.keyspaces.chunks.chunk_keys import is_by_chunk
 from sluice.planner.keyspaces.partitions.partition_keys import is_by_partition
+from sluice.planner.quotas import divided
 
 #: Maximum number of submissions that are planned in one transaction.
 BATCH = 200
 #: Seconds until a submission for an unknown app is checked again: 2, about as often as definitions are.
 UNKNOWN_APP_RETRY_S = 2.0
+#: Seconds until a submission above its tenant's quota is checked again: 2, the time between two counts of jobs.
+QUOTA_RETRY_S = 2.0
 #: Reason of the wait. After the grace period the submission is refused, and the reason lists similar names.
 UNKNOWN_APP = "Its app is not defined yet."
 
@@ -243,7 +249,9 @@ def _plan(
     locked = submissions.lock_pending(tx, ids, most=BATCH, grace_s=catalogue.unknown_app_grace_s)
     held, attempted = sort_out(tx, locked, underway.worker)
     reread = [(each, read) for each in held if (read := _reread(each, refuse))]
-    ways = _divide(catalogue, _set_unknown_aside(tx, catalogue, reread), is_alone=len(ids) == 1)
+    known = _set_unknown_aside(tx, catalogue, reread)
+    ways = _divide(catalogue, _set_over_quota_aside(tx, catalogue, known), is_alone=len(ids) == 1)
+    ways = _refuse_above_rate(tx, catalogue, ways, refuse)
     # Users' code selects the work IDs. It must run once, and not in every planner that receives the message.
     selecting = [
         each.number for each, read, by in ways.apart if by is plan_by_chunk and selects_work_ids(read)
@@ -266,6 +274,59 @@ def _set_unknown_aside(tx: Tx, catalogue: Catalogue, reread: list[_Read]) -> lis
     early = {each.number for each, read in reread if each.recent and not _is_known(catalogue, read)}
     submissions.set_aside(tx, [*early], for_s=UNKNOWN_APP_RETRY_S, reason=UNKNOWN_APP)
     return [(each, read) for each, read in reread if each.number not in early]
+
+
+def _set_over_quota_aside(tx: Tx, catalogue: Catalogue, reread: list[_Read]) -> list[_Read]:
+    """Set submissions aside whose tenant has as many active jobs as it may have. Return the others."""
+    quota = _quotas(catalogue, reread, lambda tenant: tenant.active_jobs)
+    if not quota:
+        return reread
+    left = {
+        tenant: most - quotas.active_jobs(tx, catalogue.apps_of(tenant)) for tenant, most in quota.items()
+    }
+    within, above = divided(reread, lambda each: catalogue.tenant_of(each[1].app), left)
+    for tenant, most in quota.items():
+        numbers = [each.number for each, read in above if catalogue.tenant_of(read.app) == tenant]
+        reason = f"Its tenant {tenant} has its quota of {most} active jobs."
+        submissions.set_aside(tx, numbers, for_s=QUOTA_RETRY_S, reason=reason)
+    return within
+
+
+def _refuse_above_rate(tx: Tx, catalogue: Catalogue, ways: _Ways, refuse: Refuse) -> _Ways:
+    """Count the submissions that are planned now for their tenants, and refuse those above a tenant's rate. A retry is
+    not counted."""
+    planned = [*ways.together, *((each, read) for each, read, _ in ways.apart)]
+    new = [(each, read) for each, read in planned if not each.again]
+    quota = _quotas(catalogue, new, lambda tenant: tenant.submissions_per_minute)
+    if not quota:
+        return ways
+    counts = Counter(tenant for _, read in new if (tenant := catalogue.tenant_of(read.app)) in quota)
+    total = quotas.count_submissions(tx, counts)
+    left = {tenant: most - total[tenant] + counts[tenant] for tenant, most in quota.items()}
+    _, above = divided(new, lambda each: catalogue.tenant_of(each[1].app), left)
+    for each, read in above:
+        tenant = catalogue.tenant_of(read.app)
+        refuse(
+            each.number,
+            f"Its tenant {tenant} may send {quota[tenant]} submissions a minute, and has sent more in this minute.",
+        )
+    refused = {each.number for each, _ in above}
+    return _Ways(
+        [each for each in ways.together if each[0].number not in refused],
+        [each for each in ways.apart if each[0].number not in refused],
+        ways.later,
+    )
+
+
+def _quotas(
+    catalogue: Catalogue, reread: list[_Read], quota_of: Callable[[Tenant], int | None]
+) -> dict[str, int]:
+    """Return a quota of each tenant of these submissions that has it."""
+    if not catalogue.tenant_settings.by_name:
+        return {}
+    tenants = {catalogue.tenant_of(read.app) for _, read in reread}
+    found = {tenant: quota_of(catalogue.tenant_settings.of(tenant)) for tenant in tenants}
+    return {tenant: most for tenant, most in found.items() if most is not None}
 
 
 def _divide(catalogue: Catalogue, wanted: list[_Read], *, is_alone: bool) -> _Ways:

@@ -22,7 +22,7 @@ from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.observe.failpoints import CrashOrder, read_crash
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
-from sluice.jobs.policy.tenants import Tenants
+from sluice.jobs.policy.tenants import NO_SETTINGS, Tenants
 from sluice.jobs.programs.source import Rules
 from sluice.jobs.text.server_address import schema_name
 from sluice.jobs.text.units import duration_s, parse_size_bytes
@@ -90,7 +90,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     keep_jobs_s: float | None = None
     console_token: str | None = None
     console_view_token: str | None = None
-    tenants: Tenants = Tenants()
+    tenants: Tenants = NO_SETTINGS
     programs: Path | None = None
     program_rules: Rules = Rules()
     notify: NotifySettings = NotifySettings()

@@ -135,6 +135,7 @@ class Definitions:
             delimiter=settings.key_delimiter,
             fetch=fetch,
             unknown_app_grace_s=settings.unknown_app_grace_s,
+            tenant_settings=settings.tenants,
         )
 
     def _complain(self, faults: frozenset[Fault]) -> None:

@@ -237,7 +237,8 @@ class Process:
                 starts_coroutines=self._is_coroutine,
             ),
             shares=FairShare(
-                lambda: self._catalogue().tenants, lambda name: self._settings.tenants.of(name).weight
+                lambda: self._catalogue().tenants,
+                lambda name: self._catalogue().tenant_settings.of(name).weight,
             ),
             attendant=self,
         )

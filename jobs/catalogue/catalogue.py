@@ -13,7 +13,7 @@ from sluice.jobs.keys.partitions import Dimension, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET, Need
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
-from sluice.jobs.policy.tenants import DEFAULT_TENANT
+from sluice.jobs.policy.tenants import DEFAULT_TENANT, NO_SETTINGS, Tenants
 from sluice.jobs.schedules.schedule import Schedule
 from sluice.jobs.states import State
 
@@ -26,7 +26,7 @@ class Catalogue(Mapping[str, App]):
     dimension is a table by itself in ``externals``, ``fills`` and ``readers_of``, and each app there is for one
     slice (``App.of_slice``). ``confs`` are by name, each with the
     final app of each mode. ``notify_commands`` are the commands that rules of notifications run. A submission may name
-    an app that is missing here for ``unknown_app_grace_s`` seconds.
+    an app that is missing here for ``unknown_app_grace_s`` seconds. ``tenant_settings`` has the weights and quotas.
     """
 
     def __init__(
@@ -38,8 +38,10 @@ class Catalogue(Mapping[str, App]):
         confs: Mapping[str, Mapping[str, str]],
         *,
         unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
+        tenant_settings: Tenants = NO_SETTINGS,
     ) -> None:
         self.unknown_app_grace_s = unknown_app_grace_s
+        self.tenant_settings = tenant_settings
         self.schedules = dict(schedules)
         self.sources = tuple(sources)
         self.confs = dict(confs)
@@ -78,6 +80,7 @@ class Catalogue(Mapping[str, App]):
             self.sources,
             self.confs,
             unknown_app_grace_s=self.unknown_app_grace_s,
+            tenant_settings=self.tenant_settings,
         )
 
     def __getitem__(self, name: str) -> App:
@@ -98,6 +101,14 @@ class Catalogue(Mapping[str, App]):
                 f"There is no app {name!r}{nearest(name, self._apps)}.",
                 advice="`sluice apps show` lists all apps.",
             ) from None
+
+    def tenant_of(self, name: str) -> str:
+        """Return the tenant of an app, or of the app that fills a table."""
+        filling = self.fills(name)
+        return self.tenants.get(filling.name if filling else name, DEFAULT_TENANT)
+
+    def apps_of(self, tenant: str) -> list[str]:
+        return [name for name, app in self._apps.items() if app.tenant == tenant]
 
     def rank(self, name: str) -> int:
         """Return a number greater than that of every parent. Plans insert jobs in this order, so that they do not

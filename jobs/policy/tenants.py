@@ -20,10 +20,13 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*")
 class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of one tenant.
 
-    ``weight`` is its share of the workers, in proportion to the weights of the other tenants with work.
+    ``weight`` is its share of the workers, in proportion to the weights of the other tenants with work. The others are
+    quotas: with ``active_jobs`` jobs, further submissions wait; above ``submissions_per_minute``, they are refused.
     """
 
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    active_jobs: Annotated[int, Meta(ge=1)] | None = None
+    submissions_per_minute: Annotated[int, Meta(ge=1)] | None = None
 
 
 class Tenants(Struct, frozen=True):
@@ -36,6 +39,8 @@ class Tenants(Struct, frozen=True):
 
 
 _USUAL = Tenant()
+#: No tenant is configured.
+NO_SETTINGS = Tenants()
 
 
 def is_tenant_name(text: str) -> bool:

@@ -9,6 +9,7 @@
 - ``app_pause``: paused apps. No worker begins their jobs.
 - ``retry_budget``: the remaining retry budgets of apps.
 - ``rate_limit``: the rate limits of apps; ``rate_start``: the starts that still count against them.
+- ``quota_minute``: the submissions of the present minute, for each tenant with such a quota.
 - ``task_sequence``: the numbers that tasks without a key of their own have received.
 - ``installation``: the identity of the installation to which the ledger belongs.
 """
@@ -250,6 +251,18 @@ rate_start = Table(
     Column("tokens", Double, nullable=False, comment="number of tokens that were missing at that time"),
     Index("rate_start_at", "at"),
     postgresql_with=storage.QUEUE,
+)
+
+
+quota_minute = Table(
+    "quota_minute",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column(
+        "minute", DateTime(timezone=True), nullable=False, comment="beginning of the minute that is counted"
+    ),
+    Column("submissions", BigInteger, nullable=False, comment="number of submissions in that minute"),
+    postgresql_with=storage.COUNTERS,
 )
 
 

@@ -613,6 +613,16 @@ COMMENT ON COLUMN rate_start.id IS '0 if the row adds up several starts';
 COMMENT ON COLUMN rate_start.at IS 'time of the last of these starts';
 COMMENT ON COLUMN rate_start.tokens IS 'number of tokens that were missing at that time';
 
+CREATE TABLE quota_minute (
+    tenant TEXT NOT NULL,
+    minute TIMESTAMP WITH TIME ZONE NOT NULL,
+    submissions BIGINT NOT NULL,
+    PRIMARY KEY (tenant)
+)
+ WITH (fillfactor = 50);
+COMMENT ON COLUMN quota_minute.minute IS 'beginning of the minute that is counted';
+COMMENT ON COLUMN quota_minute.submissions IS 'number of submissions in that minute';
+
 CREATE TABLE saga_journal (
     job BIGINT NOT NULL,
     flight INTEGER NOT NULL,
