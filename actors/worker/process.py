@@ -29,6 +29,7 @@ from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.actors.worker.handlers import HANDLERS, handle
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.actors.worker.publish_buffer import PublishBuffer
+from sluice.actors.worker.tenant_turns import TenantTurns
 from sluice.broker.consumer.fair_share import FairShare
 from sluice.broker.consumer.service import FollowUp, Handler, Service, serve
 from sluice.broker.consumer.slots import SlotReservation, Slots
@@ -82,6 +83,7 @@ class Process:
         self._broker = broker
         self._holdings = ClaimsInFlight(lease_s=settings.lease_s)
         self._to_plan = PublishBuffer(self._plan)
+        self._tenant_turns = TenantTurns(ledger)
         self.client = Client(ledger, self._send, blobs=blobs(settings), within=settings.traceparent)
         served = expand(queues, definitions.current.queues)
         # A process that serves all queues may have no app yet.
@@ -254,7 +256,10 @@ class Process:
         """Plan submissions. If a slot for jobs is free, some of the planned jobs are claimed with it and run next."""
         if not isinstance(message, Plan):
             return None
-        catalogue, asked_at = self._catalogue(), self._holdings.clock()
+        catalogue = self._catalogue()
+        for submission in self._tenant_turns.due(catalogue):
+            self._send(self._handled(Plan(submissions=(submission,))))
+        asked_at = self._holdings.clock()
         slot = SlotReservation(self._service.slots.apps)
         try:
             capacity = self._running.capacity(slot.take)

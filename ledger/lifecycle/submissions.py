@@ -11,7 +11,7 @@ Race of planners: each locks the submissions that it plans until its transaction
 that a large plan does not delay others. It sends a message about submissions that it locked and did not plan.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
+from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import RemovedMeanwhile, Tx, arrays
@@ -408,6 +409,10 @@ FEW_KEYS = 20
 LATE_S = 10.0
 
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
+_WAITING_OF_TENANTS = f"""
+FROM submission LEFT JOIN unnest(%(apps)s::text[], %(tenants)s::text[]) AS given (app, tenant) USING (app)
+WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND next_plan_at IS NULL
+"""
 _ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
 _COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
 _HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
@@ -432,6 +437,16 @@ WITH named AS MATERIALIZED (
     ORDER BY received_at, number LIMIT %(room)s FOR UPDATE SKIP LOCKED
 )
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
+"""
+_FIRST_WAITING = f"""
+WITH waiting AS MATERIALIZED (
+    SELECT id, number, received_at, coalesce(given.tenant, %(usual)s::text) AS tenant {_WAITING_OF_TENANTS}
+), placed AS (
+    SELECT id, number, tenant,
+           row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place FROM waiting
+)
+SELECT id FROM placed WHERE place <= %(most)s AND (SELECT count(DISTINCT tenant) > 1 FROM waiting)
+ORDER BY place, number
 """
 _SET_ASIDE = f"""
 UPDATE submission SET next_plan_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
@@ -510,6 +525,15 @@ def lock_pending(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[R
     """
     room = max(most - len(ids), 0)
     return tx.structs(ReceivedSubmission, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
+
+
+def first_waiting(tx: Tx, tenants: Mapping[str, str], most: int) -> list[str]:
+    """Return the first waiting submissions of each tenant, up to ``most``, if submissions of several tenants wait.
+
+    ``tenants`` has the tenant of each app that does not belong to the default tenant.
+    """
+    rows = [*tenants.items()]
+    return tx.column(_FIRST_WAITING, **arrays(rows, "apps", "tenants"), usual=DEFAULT_TENANT, most=most)
 
 
 def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = None) -> None:

@@ -1,0 +1,58 @@
+"""Submissions of other tenants, which a planner plans before the backlog of one tenant."""
+
+from msgspec import Raw, json
+
+from sluice.actors.planner.admission import admit
+from sluice.actors.worker.tenant_turns import EVERY_S, MOST, TenantTurns
+from tests.world import World, catalogue_of
+
+WORDS = {"job_id": "{x}", "bash_cmd": "true"}
+CATALOGUE = catalogue_of(
+    {"a": WORDS | {"tenant": "risk"}, "b": WORDS | {"tenant": "growth"}, "c": WORDS, "d": WORDS}
+)
+
+
+class Turns(TenantTurns):
+    """Turns of a planner, with a clock that the test moves."""
+
+    def __init__(self, world: World) -> None:
+        self.now = 0.0
+        super().__init__(world.ledger, lambda: self.now)
+
+
+def leave(world: World, app: str, keys: range) -> list[str]:
+    """Admit submissions, and leave them unplanned."""
+    rows = [(f"{app}{key}", Raw(json.encode({"app": app, "key": str(key)}))) for key in keys]
+    return [submission.require_id() for submission in admit(world.ledger, rows)]
+
+
+def test_each_tenant_has_its_oldest_submissions_planned(world: World) -> None:
+    leave(world, "a", range(3 * MOST))
+    later = leave(world, "b", range(2)) + leave(world, "c", range(1)) + leave(world, "d", range(1))
+    due = Turns(world).due(CATALOGUE)
+    assert [id for id in due if id.startswith("a")] == [f"a{key}" for key in range(MOST)]
+    assert {*due[:3]} == {"a0", "b0", "c0"}
+    assert {*later} < {*due}
+
+
+def test_the_order_is_left_alone_while_one_tenant_waits(world: World) -> None:
+    leave(world, "a", range(3))
+    assert Turns(world).due(CATALOGUE) == []
+
+
+def test_a_turn_is_due_after_a_pause(world: World) -> None:
+    leave(world, "a", range(1))
+    leave(world, "b", range(1))
+    turns = Turns(world)
+    assert turns.due(CATALOGUE) == ["a0", "b0"]
+    assert turns.due(CATALOGUE) == []
+    turns.now += EVERY_S
+    assert turns.due(CATALOGUE) == ["a0", "b0"]
+
+
+def test_without_tenants_no_statement_is_sent(world: World) -> None:
+    leave(world, "c", range(1))
+    leave(world, "d", range(1))
+    before = world.ledger.round_trips
+    assert Turns(world).due(catalogue_of({"c": WORDS, "d": WORDS})) == []
+    assert world.ledger.round_trips == before
