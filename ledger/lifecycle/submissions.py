@@ -442,11 +442,10 @@ _FIRST_WAITING = f"""
 WITH waiting AS MATERIALIZED (
     SELECT id, number, received_at, coalesce(given.tenant, %(usual)s::text) AS tenant {_WAITING_OF_TENANTS}
 ), placed AS (
-    SELECT id, number, tenant,
-           row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place FROM waiting
+    SELECT id, number, row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place FROM waiting
+    WHERE tenant <> (SELECT tenant FROM waiting GROUP BY tenant ORDER BY count(*) DESC, tenant LIMIT 1)
 )
-SELECT id FROM placed WHERE place <= %(most)s AND (SELECT count(DISTINCT tenant) > 1 FROM waiting)
-ORDER BY place, number
+SELECT id FROM placed WHERE place <= %(most)s ORDER BY place, number
 """
 _SET_ASIDE = f"""
 UPDATE submission SET next_plan_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
@@ -528,7 +527,7 @@ def lock_pending(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[R
 
 
 def first_waiting(tx: Tx, tenants: Mapping[str, str], most: int) -> list[str]:
-    """Return the first waiting submissions of each tenant, up to ``most``, if submissions of several tenants wait.
+    """Return the first waiting submissions of each tenant, up to ``most``, but none of the tenant with the most.
 
     ``tenants`` has the tenant of each app that does not belong to the default tenant.
     """

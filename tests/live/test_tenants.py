@@ -21,6 +21,10 @@ APPS = str(Path(__file__).parent / "two_teams.py")
 #: Jobs of a flood, in one submission or in one each.
 FLOOD = 100_000
 _STARTED = "SELECT count(*) FROM round JOIN job ON job.id = round.job WHERE app = %(app)s"
+_TIMES = """
+SELECT extract(epoch FROM planned_at - received_at), extract(epoch FROM ended_at - planned_at)
+FROM submission WHERE app = 'small' ORDER BY number DESC LIMIT 1
+"""
 _COUNTS = "SELECT state, count(*) FROM job WHERE app = %(app)s GROUP BY state"
 
 
@@ -58,9 +62,13 @@ def test_a_flood_does_not_hold_up_another_tenant(
             explain=workers.log,
         )
         beside_s = _seconds_of_small(client, 2)
+        times = ledger.transact(lambda tx: tx.rows(_TIMES))[0]
         ran = dict(ledger.transact(lambda tx: tx.rows(_COUNTS, app="flood")))
     broker.close()
     _LOG.info("alone %.2f s, beside the flood %.2f s, %.2f times", alone_s, beside_s, beside_s / alone_s)
+    _LOG.info(
+        "beside the flood: planned after %.2f s, ended %.2f s later; jobs of the flood: %s", *times, ran
+    )
     assert ran.get(State.SUCCEEDED, 0) < sum(ran.values()), "the flood was over too early"
     assert beside_s < 1.5 * alone_s
     assert ledger.transact(breaches) == []
