@@ -1,8 +1,8 @@
 """Turns of tenants at the planner.
 
 Planners take submissions in the order of their arrival. So the submissions of one tenant would wait for thousands of
-another. Every ``EVERY_S`` seconds, a planner therefore first plans the oldest waiting submissions of each tenant but the
-one with the most. The submissions of that one are planned in their order, between these turns.
+another. So every ``EVERY_S`` seconds, a planner first plans the oldest waiting submissions of each tenant but the one
+with the most. The submissions of that one are planned in their order, between these turns.
 
 Two threads may ask at the same moment, and both get the same submissions. The planner that finds a submission locked
 leaves it alone, so each is planned once.

@@ -46,7 +46,11 @@ def _seconds_of_small(client: Client, turn: int) -> float:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("flood", [_one_submission, _single_submissions])
+@pytest.mark.parametrize(
+    ("broker_url", "flood"),
+    [("rabbitmq", _one_submission), ("redis", _one_submission), ("redis", _single_submissions)],
+    indirect=["broker_url"],
+)
 def test_a_flood_does_not_hold_up_another_tenant(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, flood: Callable[[Client], None]
 ) -> None:
