@@ -286,7 +286,7 @@ class Execution:
             )
             # The coroutine has ended, so nothing is left that could be cancelled.
             run.limits = None
-            if needs_blob(outcome):
+            if needs_blob(outcome, assignment):
                 store = partial(with_stored_result, outcome, assignment, self._stores.blobs)
                 outcome = await asyncio.to_thread(store)
             if outcome.succeeded_in is None:
@@ -428,6 +428,7 @@ class Execution:
         assignment = assign(app, job, NO_ECHO if app.unbounded else self._live.echo(job.right))
         return msgspec.structs.replace(
             assignment,
+            quota=catalogue.tenant_settings.of(app.tenant),
             answers=RunAnswers(self._ledger, self._catalogue, self._stores.blobs, job, assignment.ids),
             success=self._own_successes.right(job),
         )

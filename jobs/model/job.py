@@ -24,6 +24,7 @@ from sluice.jobs.model.results import JobRequest, Returning, decoded, result_typ
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.tenants import UNLIMITED, Tenant
 
 R = TypeVar("R")
 
@@ -129,13 +130,14 @@ class RunContext(Struct, frozen=True, kw_only=True):
 
 class Assignment(RunContext, frozen=True, kw_only=True):
     """Everything that a runner needs to run one claim. ``policy`` is the app's policy with the submission's options
-    over it. ``answers`` is None for a run without a ledger.
+    over it. ``answers`` is None for a run without a ledger. ``quota`` has the limits of the app's tenant.
     """
 
     app: App
     policy: Policy
     echo: Echo = NO_ECHO
     answers: WorkerAnswers | None = None
+    quota: Tenant = UNLIMITED
 
     @property
     def timeout_s(self) -> float | None:

@@ -22,11 +22,18 @@ class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     ``weight`` is its share of the workers, in proportion to the weights of the other tenants with work. The others are
     quotas: with ``active_jobs`` jobs, further submissions wait; above ``submissions_per_minute``, they are refused.
+    ``result_bytes`` and ``output_bytes`` limit the result of one job, and each complete output that is kept of it.
     """
 
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     active_jobs: Annotated[int, Meta(ge=1)] | None = None
     submissions_per_minute: Annotated[int, Meta(ge=1)] | None = None
+    result_bytes: Annotated[int, Meta(ge=1)] | None = None
+    output_bytes: Annotated[int, Meta(ge=1)] | None = None
+
+
+#: Settings of a tenant that is not configured.
+UNLIMITED = Tenant()
 
 
 class Tenants(Struct, frozen=True):
@@ -35,10 +42,9 @@ class Tenants(Struct, frozen=True):
     by_name: Mapping[str, Tenant] = {}
 
     def of(self, name: str) -> Tenant:
-        return self.by_name.get(name, _USUAL)
+        return self.by_name.get(name, UNLIMITED)
 
 
-_USUAL = Tenant()
 #: No tenant is configured.
 NO_SETTINGS = Tenants()
 

@@ -116,6 +116,10 @@ class Spool:
         except OSError as error:
             self.trouble = f"it could not be written while the job ran: {error.strerror or error}"
 
+    @property
+    def size(self) -> int:
+        return self._size
+
     def read(self) -> IO[bytes]:
         """Return the stored output, from the beginning."""
         self._file.seek(0)

@@ -5,6 +5,7 @@ A failure to store an output is logged and has no other effect. A failure to sto
 
 import re
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from typing import IO
 
@@ -36,11 +37,11 @@ def keep_whole(
     try:
         if outcome.ending is Ending.HANDED_BACK:
             return outcome
-        place = f"{assignment.name.app}/{assignment.token}/{assignment.claim}"
+        store = partial(_stored, assignment=assignment, blobs=blobs, say=say)
         return replace(
             outcome,
-            output_blob=_stored("output", exit_.stdout, f"{place}-output", blobs, say),
-            stderr_blob=_stored("stderr", exit_.stderr, f"{place}-stderr", blobs, say),
+            output_blob=store("output", exit_.stdout),
+            stderr_blob=store("stderr", exit_.stderr),
         )
     finally:
         exit_.stdout.close()
@@ -57,13 +58,19 @@ def with_whole(outcome: Outcome, exit_: Exit, assignment: Assignment, blobs: Blo
 
 
 def _stored(
-    what: str, excerpt: Excerpt, place: str, blobs: BlobStore, say: Callable[[str], object]
+    what: str, excerpt: Excerpt, *, assignment: Assignment, blobs: BlobStore, say: Callable[[str], object]
 ) -> str | None:
     """Store one output and return its name. None if the ledger's copy is complete, or if it could not be stored."""
     if excerpt.spool is None or excerpt.is_all:
         return None
+    most = assignment.quota.output_bytes
+    if most is not None and excerpt.spool.size > most:
+        limit = f"its tenant {assignment.app.tenant} has a limit of {size_text(most)}"
+        say(f"the complete {what} of {size_text(excerpt.spool.size)} was not kept: {limit}")
+        return None
     if excerpt.spool.trouble is not None:
         say(f"the complete {what} was not kept: {excerpt.spool.trouble}")
+    place = f"{assignment.name.app}/{assignment.token}/{assignment.claim}-{what}"
     try:
         return _put(blobs, place, excerpt.spool.read())
     except BlobsUnavailable as error:
@@ -71,16 +78,26 @@ def _stored(
         return None
 
 
-def needs_blob(outcome: Outcome) -> bool:
-    """Return whether the result is too long for the ledger."""
-    return outcome.result_json is not None and len(outcome.result_json.encode()) > LEDGER_BYTES_MAX
+def needs_blob(outcome: Outcome, assignment: Assignment) -> bool:
+    """Return whether the result is too long for the ledger, or for the tenant."""
+    most = min(assignment.quota.result_bytes or LEDGER_BYTES_MAX, LEDGER_BYTES_MAX)
+    return outcome.result_json is not None and len(outcome.result_json.encode()) > most
 
 
 def with_stored_result(outcome: Outcome, assignment: Assignment, blobs: BlobStore) -> Outcome:
-    """Return the outcome with its result in the blob store, if it is too long for the ledger."""
-    if outcome.result_json is None or not needs_blob(outcome):
+    """Return the outcome with its result in the blob store, if it is too long for the ledger.
+
+    A result that is too long for the tenant fails the job. If the run has committed its own success, it stays.
+    """
+    if outcome.result_json is None or not needs_blob(outcome, assignment):
         return outcome
     text = outcome.result_json.encode()
+    if (most := assignment.quota.result_bytes) is not None and len(text) > most:
+        reason = (
+            f"Its result has {size_text(len(text))}, and its tenant {assignment.app.tenant} has a limit of"
+            f" {size_text(most)}. Store the data elsewhere, and return where it is."
+        )
+        return replace(outcome, ending=Ending.ERROR, error=reason, final=True, result_json=None)
     place = f"{assignment.name.app}/{assignment.token}/{assignment.claim}-result"
     try:
         blob = _put(blobs, place, BytesIO(text))

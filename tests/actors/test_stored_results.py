@@ -10,6 +10,7 @@ from sluice.actors.executor.execution import Execution
 from sluice.broker.messages import Message
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.observe.failpoints import Failpoint, Point
+from sluice.jobs.policy.tenants import Tenant, Tenants
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
 from sluice.ops.simulation.mortal_ledger import SimulatedDeath
@@ -155,3 +156,23 @@ def test_a_plain_job_costs_seven_statements_with_and_without_a_result(bench: Ben
         statements.append(ledger.statements - before)
     ledger.close()
     assert statements == [7, 7, 8]
+
+
+@pytest.mark.parametrize("app", ["returns_much", "counts"])
+def test_a_result_above_the_quota_of_the_tenant_fails_the_job_although_tries_are_left(
+    bench: Bench, app: str
+) -> None:
+    bench.world.catalogue.tenant_settings = Tenants({"default": Tenant(result_bytes=10)})
+    bench.run(app)
+    bench.judge()
+    assert bench.world.state(app) is State.FAILED
+    assert "and its tenant default has a limit of 10 bytes." in (bench.round_of(app).error or "")
+    assert stored(bench, app) == [(1, None, False, False)]
+
+
+def test_a_result_within_the_quota_of_the_tenant_is_stored(bench: Bench) -> None:
+    bench.world.catalogue.tenant_settings = Tenants(
+        {"default": Tenant(result_bytes=100), "x": Tenant(result_bytes=1)}
+    )
+    bench.run("counts")
+    assert bench.world.state("counts") is State.SUCCEEDED

@@ -19,6 +19,7 @@ from sluice.jobs.model.program import Program
 from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.sandbox_settings import Fence
+from sluice.jobs.policy.tenants import UNLIMITED, Tenant
 from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners import runner_for
 from sluice.jobs.runners.process.sandbox import Sandbox
@@ -88,6 +89,7 @@ class Bench:
         span: tuple[str, str] | None = None,
         partitions: tuple[str, ...] = (),
         success: OwnSuccess | None = None,
+        quota: Tenant = UNLIMITED,
     ) -> Assignment:
         return Assignment(
             app=app,
@@ -102,6 +104,7 @@ class Bench:
             claim=claim,
             token=idempotency_token(app.name, app.digest, key),
             success=success,
+            quota=quota,
         )
 
     def run(

@@ -12,6 +12,7 @@ import pytest
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.model.job import KEPT_BYTES, Ending, Outcome
 from sluice.jobs.policy.policy import Policy
+from sluice.jobs.policy.tenants import Tenant
 from sluice.jobs.runners import output
 from sluice.jobs.runners.process import process
 from tests.jobs.runners.programs import Programs
@@ -179,3 +180,11 @@ def test_a_missing_blob_is_an_error_without_the_password_of_the_store(tmp_path: 
 
 def test_keep_output_is_refused_for_a_function_in_a_thread(bench: Bench) -> None:
     assert "which a thread cannot have" in str(bench.call(lambda: None, policy=KEEP).error)
+
+
+def test_output_above_the_quota_of_the_tenant_is_not_stored_and_the_log_names_the_limit(bench: Bench) -> None:
+    outcome = bench.bash(LONG, policy=KEEP, quota=Tenant(output_bytes=99_999))
+    assert (outcome.ending, outcome.output_blob, blobs(bench)) == (Ending.DONE, None, [])
+    assert "the complete output of 100 KB was not kept: its tenant default has a limit of" in outcome.log
+    within = bench.bash(LONG, policy=KEEP, quota=Tenant(output_bytes=100_000))
+    assert len(whole(bench, within.output_blob)) == 100_000
