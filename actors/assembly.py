@@ -170,6 +170,7 @@ def connect_broker(settings: Settings, owner: InstallationOwner | None = None) -
         queue_type=settings.queue_type,
         keys=settings.message_keys,
         owner=owner,
+        process=settings.process,
     )
     try:
         yield broker

@@ -29,13 +29,14 @@ def connect(
     heartbeat_timeout_s: float = 15.0,
     keys: Keyring = NO_KEYS,
     owner: InstallationOwner | None = None,
+    process: str = "sluice",
 ) -> Broker:
     """Return the broker at ``url``. Nothing is sent yet, so a broker that is down raises Unreachable at the first use.
 
     ``setting`` is the name that errors about the URL use. ``namespace`` begins the name of every queue. In Redis a
     worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With ``keys``,
     published messages are signed, and messages without a valid signature are not read. With an ``owner``, the broker
-    has to belong to that installation, or to none.
+    has to belong to that installation, or to none. ``process`` begins the names of connections to RabbitMQ.
     """
     address = parse_address(url, setting=setting)
     _check_namespace(namespace)
@@ -59,7 +60,9 @@ def connect(
 
     # pika logs a traceback for every refused connection. The relevant part of it is in Sluice's own log lines.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
-    return RabbitmqBroker(address, queue_type=queue_type, encoder=encoder, owner=owner, namespace=namespace)
+    return RabbitmqBroker(
+        address, queue_type=queue_type, encoder=encoder, owner=owner, namespace=namespace, process=process
+    )
 
 
 def _check_namespace(namespace: str) -> None:

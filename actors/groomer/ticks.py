@@ -5,12 +5,12 @@ the next tick. Breakers come last, each in a transaction of its own (``actors.ex
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from sluice.actors.dispatch import announce, tell
 from sluice.actors.executor import breakers
-from sluice.broker.messages import Executed, Message, Plan, Tick, Watch
+from sluice.broker.messages import Execute, Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.states import By
@@ -28,6 +28,8 @@ from sluice.ledger.stats import event_counters
 from sluice.ledger.stats.event_counters import CounterName
 
 _LOG = logging.getLogger("sluice.groomer")
+#: Function that returns how many messages wait in the queues of apps. Apps whose queue is unknown are missing.
+Depths = Callable[[Collection[str]], Mapping[str, int]]
 _Step = Callable[[Tx], Sequence[Message]]
 
 #: Maximum number of rows that one step handles in one tick.
@@ -36,7 +38,10 @@ LIMIT = 1000
 LOOKS_TOGETHER = 10
 
 
-def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Message]:
+def tick(
+    ledger: Ledger, catalogue: Catalogue, message: Tick, *, depths: Depths = lambda _: {}
+) -> Sequence[Message]:
+    """Do what is due. ``depths`` returns how many messages wait in the queues of these apps, as far as it knows."""
     due = ledger.run_alone(groomer_steps.due)
     messages: list[Message] = []
     lost: list[LostWorker] = []
@@ -44,12 +49,35 @@ def tick(ledger: Ledger, catalogue: Catalogue, message: Tick) -> Sequence[Messag
         # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
         # same tick.
         if chore in due or (chore is Chore.MAKE_READY and due & _FREEING):
-            messages += ledger.transact(step, TransactionKind.GROOM)
+            found = ledger.transact(step, TransactionKind.GROOM)
+            messages += _missing(ledger, found, depths) if chore is Chore.ANNOUNCE_READY else found
     for worker in lost:
         _LOG.warning("%s", _told(worker))
     if Chore.EVALUATE_BREAKERS in due:
         messages += breakers.tick(ledger, catalogue)
     return messages
+
+
+def _missing(ledger: Ledger, announced: Sequence[Message], depths: Depths) -> list[Message]:
+    """Return the announcements that are missing in the queues, at most one for each ready job without a message there.
+
+    Most jobs of a backlog are due for another announcement although their first one still waits. If it was sent again,
+    the queues would grow longer than the backlog. A message is for any ready job of its app, so it replaces a lost one.
+    """
+    apps = {message.app for message in announced if isinstance(message, Execute)}
+    waiting = depths(apps) if apps else {}
+    if not waiting:
+        return [*announced]
+    most = max(waiting.values()) + LIMIT
+    ready = ledger.transact(lambda tx: groomer_steps.ready_counts(tx, [*waiting], most))
+    room = {app: ready[app] - many for app, many in waiting.items()}
+    missing: list[Message] = []
+    for message in announced:
+        app = message.app if isinstance(message, Execute) else ""
+        if room.get(app, 1) > 0:
+            missing.append(message)
+            room[app] = room.get(app, LIMIT) - 1
+    return missing
 
 
 def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:

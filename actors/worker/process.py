@@ -1,7 +1,7 @@
 """One worker process: its queues, its lease, and, if it serves the scheduler's queue, the ticks."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from threading import Event, Timer
@@ -15,6 +15,7 @@ from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.coroutine_loop import COROUTINES_MAX
 from sluice.actors.executor.execution import Execution
 from sluice.actors.executor.external_work import ExternalWorkPoller
+from sluice.actors.groomer import ticks
 from sluice.actors.groomer.retention import Retention
 from sluice.actors.notifier.notifier import Notifier
 from sluice.actors.notifier.senders import CommandSender, Sender
@@ -277,8 +278,17 @@ class Process:
         return FollowUp(planned.taken[0].app, run, slot)
 
     def _tick(self, message: Message, delivery: Delivery) -> None:
-        self._handle(message, delivery)
+        if isinstance(message, Tick):
+            self._send(ticks.tick(self._ledger, self._catalogue(), message, depths=self._depths))
+            self._observers.handled(message)
         self._retention.tick()
+
+    def _depths(self, queues: Collection[str]) -> Mapping[str, int]:
+        """Return how many messages wait in these queues; nothing if the broker is unreachable."""
+        try:
+            return {queue: self._broker.depth(queue) for queue in queues}
+        except Unreachable:
+            return {}
 
     def _submit(self, message: Message, delivery: Delivery) -> None:
         """Admit a submission, and plan it here. Small ones are planned together with others that arrive meanwhile."""

@@ -1,7 +1,9 @@
 """dramatiq's RabbitMQ broker with Sluice's queues, publisher and intake."""
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
+from socket import gethostname
 from threading import Lock, Thread
 from time import sleep
 from types import SimpleNamespace
@@ -40,6 +42,8 @@ BLOCKED_S_MAX = 5.0
 HEARTBEAT_S = 15
 CONNECT_S_MAX = 5.0
 GOODBYE_S_MAX = 1.0
+#: Characters of the process's name in the names of its connections: 80, the names of about ten queues.
+PROCESS_CHARS_MAX = 80
 
 T = TypeVar("T")
 
@@ -55,6 +59,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         encoder: Encoder = codec.PLAIN,
         owner: InstallationOwner | None = None,
         namespace: str = "",
+        process: str = "sluice",
     ) -> None:
         self.encoder = encoder
         try:
@@ -68,8 +73,11 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._owner = owner
         self._names = topology.QueueNames(namespace)
         self._is_own = owner is None
-        self.parameters = _tuned(self.parameters, address.options)
-        self._publisher = Publisher(_named(self.parameters, "sluice publisher"), self._names)
+        #: Beginning of the names of its connections, with the process for people who look at RabbitMQ.
+        self._process = f"{process[:PROCESS_CHARS_MAX]}, {os.getpid()} on {gethostname()}"
+        tuned = _tuned(self.parameters, address.options)
+        self.parameters = _named(tuned, f"{self._process}: requests")
+        self._publisher = Publisher(_named(tuned, f"{self._process}: publishes"), self._names)
         # dramatiq would keep a connection for every thread. Requests other than publishing are rare, and share one
         # under a lock.
         self._errands = Lock()
@@ -114,7 +122,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         return owner.text
 
     def intake(self, reception: Reception) -> RabbitmqIntake:
-        parameters = _named(self.parameters, "sluice intake")
+        parameters = _named(self.parameters, f"{self._process}: takes messages")
         return RabbitmqIntake(
             str(self._address),
             parameters,

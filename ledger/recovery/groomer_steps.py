@@ -140,6 +140,11 @@ SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL
     ORDER BY {IN_TURN} LIMIT 1) AS first
 WHERE {_announced_before(IDLE_PATIENCE_S)}
 """
+_READY_COUNTS = f"""
+SELECT asked.app, (SELECT count(*) FROM (
+    SELECT FROM job WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}' LIMIT %(most)s
+) AS ready) FROM unnest(%(apps)s::text[]) AS asked (app)
+"""
 _ANNOUNCE_IDLE = f"""
 UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
 WHERE id = ANY(ARRAY(
@@ -285,6 +290,11 @@ def announce_ready(
     Their last announcement had no effect, or is older than ``before``. Without an ``app``, jobs of all apps count.
     """
     return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
+
+
+def ready_counts(tx: Tx, apps: Collection[str], most: int) -> dict[str, int]:
+    """Return how many jobs of each app are ready, counting up to ``most``."""
+    return dict(tx.rows(_READY_COUNTS, apps=sorted(apps), most=most))
 
 
 def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:

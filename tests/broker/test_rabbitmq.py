@@ -1,8 +1,10 @@
 """Behaviour specific to RabbitMQ: queues that were deleted or declared differently, lanes, and publisher confirms."""
 
+import os
 import re
 import threading
 import time
+from socket import gethostname
 
 import pika
 import pytest
@@ -11,6 +13,7 @@ from sluice.broker.connect import connect
 from sluice.broker.delivery import Delivery
 from sluice.broker.messages import PLANNER, Message, Plan
 from sluice.broker.rabbitmq import broker as rabbitmq_broker
+from sluice.broker.rabbitmq.broker import RabbitmqBroker
 from sluice.broker.rabbitmq.channel import Feed
 from sluice.jobs.errors import BadSetting, Unreachable
 from tests.broker.conftest import Post, Ran, parcel, until
@@ -151,3 +154,17 @@ def test_switching_between_push_and_fetch_breaks_no_queue(
         until(lambda number=number: len(ran.jobs) == 2 * number + 2)
     assert not [record for record in caplog.records if "opened again" in record.getMessage()]
     assert sorted(ran.jobs) == [0, 1, 2, 10, 11, 12]
+
+
+def test_the_names_of_connections_have_the_process_its_queues_and_the_machine(rabbitmq_server: str) -> None:
+    broker = connect(rabbitmq_server, process="sluice worker fetch,report" + 100 * "x")
+    assert isinstance(broker, RabbitmqBroker)
+    names = [
+        parameters.client_properties["connection_name"]
+        for parameters in (broker.parameters, broker._publisher._parameters)
+    ]
+    broker.close()
+    place = f", {os.getpid()} on {gethostname()}: "
+    assert [name.partition(place)[2] for name in names] == ["requests", "publishes"]
+    assert all(name.startswith("sluice worker fetch,reportxxx") for name in names)
+    assert all(len(name.partition(place)[0]) == 80 for name in names)
