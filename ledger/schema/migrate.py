@@ -10,20 +10,31 @@ Races: a migration needs locks that conflict with weaker locks of working proces
 behind the migration. So it waits for each lock at most ``LOCK_S`` seconds. Then it gives up all locks, lets the others
 go on, and tries again until its patience ends. Each migration is a transaction of its own, so none holds the locks of
 another. A new ledger is made in a single transaction, so no process finds half of it. Two upgrades wait for each other
-by an advisory lock of a session. It is no lock of a table, which would block the migration itself.
+by an advisory lock of a session. It is no lock of a table, which would block the migration itself. All waits are logged
+with the sessions that cause them (``lock_watch``).
 
 A crash leaves the migrations before the interrupted one, or a schema without tables. The next upgrade goes on there.
 """
 
+import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 from msgspec import Struct
 
-from sluice.jobs.errors import BadSetting, LedgerBusy, SchemaMismatch
+from sluice.jobs.errors import BadSetting, LedgerBusy, SchemaMismatch, Unreachable
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.conninfo import complete, unreachable
+from sluice.ledger.schema.lock_watch import Blocker, LockWatch
+
+if TYPE_CHECKING:
+    from alembic.script import Script
+
+_LOG = logging.getLogger("sluice.ledger")
 
 #: The migration for which this code was written. A test compares it with Alembic's head.
 REVISION = "0001"
@@ -32,11 +43,14 @@ SCRIPTS = Path(__file__).parent / "migrations"
 LOCK_S = 1.0
 #: Seconds for which an upgrade keeps trying. Its pauses are as long as its waits for a lock.
 PATIENCE_S = 60.0
+#: Seconds between two attempts to reach a ledger that does not answer.
+PAUSE_S = 0.5
 #: Key of the advisory lock. It may be any number that no other program locks in the same database.
 _LOCK = 7_317_942_680_134
 
-# Overrides the limits of the role, because a lock that blocks no other work may be waited for.
-_AS_LONG_AS_IT_TAKES = "SET lock_timeout = 0; SET statement_timeout = 0"
+# Overrides the limits of the role, because a lock that blocks no other work may be waited for. The session is idle
+# while the migrations run.
+_AS_LONG_AS_IT_TAKES = "SET lock_timeout = 0; SET statement_timeout = 0; SET idle_session_timeout = 0"
 
 VERSION_TABLE = "sluice_version"
 _HAS_VERSION = "SELECT to_regclass(%(table)s) IS NOT NULL"
@@ -45,6 +59,11 @@ _VERSION = f"SELECT version_num, compatible_from FROM {VERSION_TABLE}"
 _NAMED = "SELECT split_part(current_setting('search_path'), ',', 1)"
 _IS_THERE = "SELECT to_regnamespace(%s) IS NOT NULL"
 _IS_HIDDEN = "SELECT NOT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
+_OWNER = f"""
+SELECT coalesce(relowner, nspowner)::regrole::text
+FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = '{VERSION_TABLE}'
+WHERE nspname = %s
+"""
 
 
 class Schema(Struct, frozen=True):
@@ -77,35 +96,67 @@ def revision(url: str) -> str | None:
     return found.revision if found else None
 
 
-def pending(found: Schema | None) -> list[str]:
-    """Return the migrations that an upgrade would run, each with its description."""
+def missing(found: Schema | None) -> list["Script"]:
+    """Return the migrations that an upgrade would run, in order."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415 - slower than most commands
 
     done = found.revision if found else ""
     scripts = [script for script in ScriptDirectory(str(SCRIPTS)).walk_revisions() if script.revision > done]
-    return [f"{script.revision} {script.doc}" for script in reversed(scripts)]
+    return scripts[::-1]
+
+
+def pending(found: Schema | None) -> list[str]:
+    """Return the migrations that an upgrade would run, each with its description."""
+    return [f"{script.revision} {script.doc}" for script in missing(found)]
+
+
+def wait_for_server(url: str, within_s: float) -> None:
+    """Return once the ledger's server answers. Unreachable if it does not within this time. The wait is logged."""
+    deadline = time.monotonic() + within_s
+    waits = False
+    while (away := _away(url)) is not None:
+        if time.monotonic() >= deadline:
+            raise away
+        if not waits:
+            _LOG.warning("waiting up to %g s for the ledger: %s", within_s, away)
+            waits = True
+        time.sleep(PAUSE_S)
+    if waits:
+        _LOG.warning("the ledger answers")
+
+
+def _away(url: str) -> Unreachable | None:
+    """Return the error of a server that does not answer, or None."""
+    try:
+        _connect(url).close()
+    except psycopg.OperationalError as error:
+        return unreachable(url, error)
+    return None
 
 
 def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
     """Run the missing migrations. A concurrent upgrade waits, and then finds none.
 
     Raise LedgerBusy if a lock was not available within ``patience_s``. Finished migrations stay, and the rest is not
-    begun.
+    begun. Raise BadSetting if the role may not migrate this ledger.
     """
-    try:
-        with _connect(url) as guard:
-            guard.execute(_AS_LONG_AS_IT_TAKES)
-            guard.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-            found = _schema(guard)
-            if found and found.is_newer:
-                raise _mismatch(url, found)
-            if found is None:
-                _make_schema(guard, url)
-            if found is None or found.revision != REVISION:
-                _run_patiently(url, patience_s, anew=found is None)
-    except psycopg.OperationalError as error:
-        raise unreachable(url, error) from error
+    with _refused(url), _connect(url) as guard, LockWatch(url) as watch:
+        watch.follow(guard.info.backend_pid)
+        guard.execute(_AS_LONG_AS_IT_TAKES)
+        guard.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        found = _schema(guard)
+        require_no_newer(url, found)
+        if found is None:
+            _make_schema(guard, url)
+        if found is None or found.revision != REVISION:
+            _run_patiently(url, patience_s, watch, anew=found is None)
     return REVISION
+
+
+def require_no_newer(url: str, found: Schema | None) -> None:
+    """Refuse to migrate a ledger whose schema is newer than this code."""
+    if found and found.is_newer:
+        raise _mismatch(url, found)
 
 
 def require(url: str, *, make: bool = False) -> None:
@@ -159,9 +210,12 @@ def _named(connection: psycopg.Connection[tuple[object, ...]]) -> str:
 def _make_schema(connection: psycopg.Connection[tuple[object, ...]], url: str) -> None:
     """Create the schema if it does not exist.
 
-    If it exists, no creation is tried: that would need a right that the owner of the schema need not have.
+    If it exists, no creation is tried: that would need a right that the owner of the schema need not have. A schema
+    that this role may not use is refused, because Postgres would pass over it and make the tables in ``pg_temp``.
     """
     name = _named(connection)
+    if connection.execute(_IS_HIDDEN, [name]).fetchone() == (True,):
+        raise _forbidden(url, f"permission denied for schema {name}")
     if connection.execute(_IS_THERE, [name]).fetchone() == (True,):
         return
     try:
@@ -175,27 +229,62 @@ def _make_schema(connection: psycopg.Connection[tuple[object, ...]], url: str) -
         ) from error
 
 
-def _run_patiently(url: str, patience_s: float, *, anew: bool) -> None:
+def _run_patiently(url: str, patience_s: float, watch: LockWatch, *, anew: bool) -> None:
     """Run the migrations; repeat this until all are done or the patience ends."""
-    from sqlalchemy.exc import OperationalError  # noqa: PLC0415 - slower than most commands
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - slower than most commands
 
     until = time.monotonic() + patience_s
     while True:
         try:
-            run_alembic(url, anew=anew)
+            run_alembic(url, anew=anew, watch=watch)
             return
-        except OperationalError as error:
-            if not isinstance(error.orig, _TAKEN):
+        except DBAPIError as error:
+            if not isinstance(error.orig, psycopg.Error):
                 raise
+            if not isinstance(error.orig, _TAKEN):
+                raise error.orig from error
             if time.monotonic() >= until:
-                raise _busy(url) from error
+                raise _busy(url, watch.blockers) from error
         time.sleep(LOCK_S)
 
 
 _TAKEN = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+_FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 
 
-def run_alembic(url: str, target: str = "head", *, anew: bool = False) -> None:
+@contextmanager
+def _refused(url: str) -> Iterator[None]:
+    """Raise the errors of the database in the form that is shown to people."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise unreachable(url, error) from error
+    except _FORBIDDEN as error:
+        raise _forbidden(url, str(error.diag.message_primary)) from error
+
+
+def _forbidden(url: str, reason: str) -> BadSetting:
+    """Return the error for a role that may not migrate, with the role that may."""
+    with _connect(url) as connection:
+        name, role = _named(connection), connection.info.user
+        is_standby = connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,)
+        owner = connection.execute(_OWNER.encode(), [name]).fetchone()
+    if is_standby:
+        what = "The server is a standby of another one, and accepts no changes."
+        advice = "Use the address of its primary."
+    else:
+        what = f"The role {role} may not migrate the ledger in the schema {name}: {reason}."
+        advice = (
+            f"Upgrade as {owner[0]}, the owner of the ledger."
+            if owner
+            else "Upgrade as the database's owner."
+        )
+    return BadSetting(what, where=without_password(url), advice=advice)
+
+
+def run_alembic(
+    url: str, target: str = "head", *, anew: bool = False, watch: LockWatch | None = None
+) -> None:
     """Run the migrations. Alembic is imported here because that takes longer than most commands take to run."""
     from alembic import command  # noqa: PLC0415 - slower than most commands
     from alembic.config import Config  # noqa: PLC0415 - slower than most commands
@@ -206,6 +295,7 @@ def run_alembic(url: str, target: str = "head", *, anew: bool = False) -> None:
     config.attributes["version_table"] = VERSION_TABLE
     config.attributes["lock_s"] = LOCK_S
     config.attributes["anew"] = anew
+    config.attributes["follow"] = watch.follow if watch else None
     command.upgrade(config, target)
 
 
@@ -226,10 +316,15 @@ def remedy(found: Schema) -> str:
     return f"Start the newer version: no code for a schema before {found.compatible_from} may work on it."
 
 
-def _busy(url: str) -> LedgerBusy:
+def _busy(url: str, blockers: tuple[Blocker, ...]) -> LedgerBusy:
+    """Return the error for locks that other sessions hold."""
     done = revision(url)
+    held = f": {', '.join(map(str, blockers))}" if blockers else ", because other transactions hold them"
+    pids = [each.pid for each in blockers if each.pid]
+    ends = "; ".join(f"SELECT pg_terminate_backend({pid})" for pid in pids)
     return LedgerBusy(
-        f"A migration could not get its locks, because other transactions hold them. The schema is at {done}.",
+        f"A migration could not get its locks{held}. The schema is at {done}.",
         where=without_password(url),
-        advice="Running processes continue. `sluice doctor` names open transactions; end them, and upgrade again.",
+        advice="Running processes continue. `sluice db status` lists open transactions. Let them end, or end them"
+        f"{f' ({ends})' if ends else ''}, and upgrade again.",
     )

@@ -241,7 +241,8 @@ sluice db status --json
 """,
     "db upgrade": """
 sluice db upgrade                                # run it before the first process of a new version
-sluice --ledger postgresql://sluice@db/sluice db upgrade
+sluice db upgrade --dry-run                      # list the pending migrations
+sluice db upgrade --sql                          # print their SQL, for a review
 """,
     "db roles": """
 sluice db roles                                  # run it with psql as a superuser after every upgrade

@@ -152,12 +152,21 @@ def test_the_ledger_records_its_revision_and_the_oldest_compatible_one(embedded_
 
 
 @pytest.mark.usefixtures("later")
-def test_a_migration_without_its_lock_gives_up_and_blocks_no_other_process(embedded_url: str) -> None:
-    with ledger_at(embedded_url, BEFORE_LAST) as url, psycopg.connect(url) as holds:
+def test_a_migration_without_its_lock_gives_up_and_blocks_no_other_process(
+    embedded_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        ledger_at(embedded_url, BEFORE_LAST) as url,
+        psycopg.connect(url, application_name="a report") as holds,
+    ):
         holds.execute(_HELD)
         with pytest.raises(LedgerBusy, match=f"The schema is at {BEFORE_LAST}") as told:
             migrate.upgrade(url, patience_s=0)
-        assert "sluice doctor" in told.value.advice
+        held = f"pid {holds.info.backend_pid} (user {holds.info.user}, a report, idle in transaction, transaction open"
+        assert held in told.value.what
+        assert f"SELECT pg_terminate_backend({holds.info.backend_pid})" in told.value.advice
+        assert "sluice db status" in told.value.advice
+        assert f"waiting for a lock of {held}" in caplog.text
         with psycopg.connect(url) as works:
             works.execute("SET lock_timeout = '5s'")
             works.execute(_ASKED)
@@ -177,11 +186,13 @@ def test_migrations_before_a_missing_lock_stay_applied(embedded_url: str) -> Non
         migrate.require(url)
 
 
-def test_a_second_upgrade_waits_despite_short_timeouts_of_its_role(embedded_url: str) -> None:
+def test_a_second_upgrade_waits_despite_short_timeouts_of_its_role(
+    embedded_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with (
         database(embedded_url) as url,
         ThreadPoolExecutor(1) as others,
-        psycopg.connect(url, autocommit=True) as first,
+        psycopg.connect(url, autocommit=True, application_name="sluice db upgrade") as first,
     ):
         first.execute("SELECT pg_advisory_lock(%s)", (migrate._LOCK,))
         second = others.submit(
@@ -190,6 +201,8 @@ def test_a_second_upgrade_waits_despite_short_timeouts_of_its_role(embedded_url:
         )
         eventually(lambda: second.done() or first.execute(_WAITS).fetchone())
         assert not second.done(), second.exception()
+        eventually(lambda: "waiting for a lock of" in caplog.text)
+        assert f"pid {first.info.backend_pid} (user {first.info.user}, sluice db upgrade, " in caplog.text
         first.execute(f"CREATE SCHEMA {SCHEMA}".encode())
         migrate.run_alembic(url, anew=True)
         first.execute("SELECT pg_advisory_unlock(%s)", (migrate._LOCK,))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psycopg
 import pytest
@@ -135,6 +135,49 @@ def test_a_role_that_may_not_create_the_schema_gets_advice(shared: str, stranger
     with psycopg.connect(shared, autocommit=True) as admin:
         admin.execute(b"CREATE SCHEMA sluice AUTHORIZATION stranger")
     assert migrate.upgrade(stranger) == migrate.REVISION
+
+
+@pytest.mark.parametrize(
+    ("rights", "options", "said"),
+    [
+        ((), "", "permission denied for schema sluice"),
+        (("GRANT USAGE ON SCHEMA sluice TO stranger",), "", "permission denied for schema sluice"),
+        (
+            ("GRANT USAGE, CREATE ON SCHEMA sluice TO stranger",),
+            "-c default_transaction_read_only=on",
+            "cannot execute CREATE TABLE in a read-only transaction",
+        ),
+    ],
+)
+def test_a_role_that_may_not_create_tables_in_the_schema_learns_which_role_may(
+    shared: str, stranger: str, rights: tuple[str, ...], options: str, said: str
+) -> None:
+    with psycopg.connect(shared, autocommit=True) as admin:
+        for statement in ("CREATE SCHEMA sluice", *rights):
+            admin.execute(statement.encode())
+        owner = admin.execute(
+            "SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'sluice'"
+        ).fetchone()
+    with pytest.raises(BadSetting, match=f"The role stranger may not migrate the ledger .*: {said}") as told:
+        migrate.upgrade(_as(stranger, options=quote(options)))
+    assert owner is not None
+    assert f"Upgrade as {owner[0]}, the owner" in told.value.advice
+
+
+def test_a_role_that_does_not_own_the_tables_learns_which_role_does(shared: str, stranger: str) -> None:
+    migrate.upgrade(shared)
+    with psycopg.connect(shared, autocommit=True) as admin:
+        admin.execute(
+            "GRANT USAGE ON SCHEMA sluice TO stranger; GRANT SELECT ON sluice.sluice_version TO stranger"
+        )
+        owner = admin.execute("SELECT current_user::regrole::text").fetchone()
+    assert migrate.upgrade(stranger) == migrate.REVISION, "nothing is missing, so it needs no more"
+    with psycopg.connect(shared, autocommit=True) as admin:
+        admin.execute("REVOKE SELECT ON sluice.sluice_version FROM stranger")
+    with pytest.raises(BadSetting, match="permission denied for table sluice_version") as told:
+        migrate.upgrade(stranger)
+    assert owner is not None
+    assert told.value.advice == f"Upgrade as {owner[0]}, the owner of the ledger."
 
 
 def test_a_role_that_may_not_use_the_schema_gets_an_error(shared: str, stranger: str) -> None:

@@ -1,4 +1,4 @@
-"""A database that is away until the pool gives up connecting, and comes back while a transaction waits."""
+"""A database that is away, and comes back while a transaction or an upgrade waits."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from sluice.jobs.errors import Unreachable
 from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.schema import migrate
+from sluice.ops.cli.main import main
 from tests.chaos.database import Database
 
 
@@ -28,3 +31,42 @@ def test_a_waiting_transaction_runs_once_the_database_is_back(
             assert waits.result() == [1]
     finally:
         database.close()
+
+
+@pytest.mark.timeout(120)
+def test_an_upgrade_waits_for_a_database_that_comes_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLUICE_STARTUP_TIMEOUT", "60s")
+    seen = ""
+
+    def is_logged(text: str) -> bool:
+        nonlocal seen
+        seen += capfd.readouterr().err
+        return text in seen
+
+    database = Database(tmp_path)
+    try:
+        database.kill()
+        with ThreadPoolExecutor(1) as operator:
+            upgrade = operator.submit(main, ["--ledger", database.url, "db", "upgrade"])
+            while not is_logged("waiting up to 60 s for the ledger: The ledger does not answer"):
+                time.sleep(0.05)
+            database.bring_back()
+            assert upgrade.result() == 0
+        assert is_logged("the ledger answers")
+    finally:
+        database.close()
+
+
+def test_an_upgrade_gives_up_after_the_startup_timeout(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLUICE_STARTUP_TIMEOUT", "100ms")
+    away = "postgresql://127.0.0.1:1/sluice"
+    assert main(["--ledger", away, "db", "upgrade"]) == Unreachable.exit_code
+    told = capfd.readouterr().err
+    assert "waiting up to 0.1 s for the ledger" in told
+    assert "sluice: The ledger does not answer" in told
+    with pytest.raises(Unreachable):
+        migrate.wait_for_server(away, 0)

@@ -1,7 +1,9 @@
-"""``sluice db status`` before and after an upgrade, and with a transaction that would block one."""
+"""``sluice db status`` and ``sluice db upgrade --dry-run`` before and after an upgrade."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -19,8 +21,8 @@ def fresh(embedded_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield url
 
 
-def _asked(capfd: pytest.CaptureFixture[str]) -> dict[str, object]:
-    said: dict[str, object] = json.loads(capfd.readouterr().out)
+def _asked(capfd: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(capfd.readouterr().out)
     return said
 
 
@@ -37,6 +39,34 @@ def test_status_lists_the_migrations_that_an_upgrade_would_run(
     assert main(["db", "status", "--json"]) == 0
     said = _asked(capfd)
     assert (said["revision"], said["pending"], said["blocked_by"]) == (migrate.REVISION, [], [])
+
+
+def test_a_dry_run_lists_the_migrations_and_changes_nothing(
+    fresh: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["db", "upgrade", "--dry-run"]) == 0
+    shown = capfd.readouterr().out
+    assert "The ledger as it was first released." in shown
+    assert "CREATE TABLE" in shown
+    assert main(["db", "upgrade", "--sql"]) == 0
+    assert "CREATE TABLE submission (" in capfd.readouterr().out
+    assert main(["db", "upgrade", "--dry-run", "--json"]) == 0
+    (first,) = _asked(capfd)["pending"]
+    assert (first["revision"], first["compatible_from"]) == ("0001", "0001")
+    assert migrate.schema(fresh) is None, "nothing was changed"
+    migrate.upgrade(fresh)
+    assert main(["db", "upgrade", "--dry-run"]) == 0
+    assert "nothing is missing" in capfd.readouterr().out
+
+
+def test_a_dry_run_creates_no_embedded_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SLUICE_LEDGER_URL", raising=False)
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path / "home"))
+    assert main(["db", "upgrade", "--dry-run"]) == 3
+    assert "There is no ledger here yet." in capfd.readouterr().err
+    assert not (tmp_path / "home").exists()
 
 
 def test_status_lists_the_transactions_that_would_block_a_migration(
