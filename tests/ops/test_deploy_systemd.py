@@ -1,5 +1,6 @@
 """The systemd units: systemd accepts them, and Sluice accepts the commands that they start."""
 
+import os
 import re
 import shlex
 import shutil
@@ -123,9 +124,24 @@ def test_the_settings_of_the_example_environment_exist() -> None:
 @pytest.mark.parametrize("name", [each for each in _names() if "migrate" not in each])
 def test_a_unit_starts_after_the_migrations_and_is_restarted(name: str) -> None:
     unit = _unit(name)
-    assert unit["Requires"] == ["sluice-migrate.service"]
+    assert "sluice-migrate.service" in unit["Wants"][0].split()
     assert "sluice-migrate.service" in unit["After"][0].split()
     assert (unit["Restart"], unit["RestartSec"]) == (["always"], ["2"])
+
+
+@pytest.mark.parametrize("name", _names())
+def test_a_late_database_or_an_upgrade_stops_no_unit_for_good(name: str) -> None:
+    """With Requires=, a failed attempt would cancel the start of this unit, and a restart would stop it."""
+    unit = _unit(name)
+    assert not unit.keys() & {"Requires", "Requisite", "BindsTo", "PartOf"}
+    assert unit["StartLimitIntervalSec"] == ["0"], "systemd never stops to start it"
+
+
+def test_migrations_are_tried_again_until_they_succeed() -> None:
+    unit = _unit("sluice-migrate.service")
+    assert (unit["Type"], unit["Restart"]) == (["oneshot"], ["on-failure"])
+    assert float(unit["RestartSec"][0]) > 0
+    assert "TimeoutStartSec" not in unit, "a oneshot has no limit, and neither has a migration"
 
 
 @pytest.mark.parametrize(
@@ -152,3 +168,62 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
     ours = [line for line in done.stderr.splitlines() if "sluice" in line]
     assert (done.returncode, ours) == (0, [])
+
+
+def _configured(name: str) -> list[list[str]]:
+    """Return the fields of each line of a file for sysusers.d or tmpfiles.d."""
+    return [
+        shlex.split(line) for line in (UNITS / name).read_text().splitlines() if line[:1] not in ("", "#")
+    ]
+
+
+def test_users_and_groups_of_the_units_are_declared() -> None:
+    declared = {words[1] for words in _configured("sluice.sysusers") if words[0] == "u"}
+    assert declared == {_unit(name)["User"][0] for name in _names()}
+    groups = {words[1] for words in _configured("sluice.sysusers") if words[0] == "g"}
+    assert groups == {_unit(name)["Group"][0] for name in _names()}
+    assert {words[2] for words in _configured("sluice.sysusers") if words[0] == "u"} == {"-:sluice"}
+
+
+def test_folders_of_the_units_are_declared() -> None:
+    folders = {words[1]: words[2:5] for words in _configured("sluice.tmpfiles")}
+    for name in _names():
+        unit = _unit(name)
+        assert unit["WorkingDirectory"][0] in folders
+        for writable in unit.get("ReadWritePaths", []):
+            assert writable.removeprefix("-") in folders
+        for secret in unit["LoadCredential"]:
+            folder = str(Path(secret.split(":", 1)[1]).parent)
+            assert folders[folder] == ["0700", "root", "root"]
+    blobs = _environment()["SLUICE_BLOBS_URL"]
+    assert folders[blobs] == ["2770", _unit("sluice-worker@.service")["User"][0], "sluice"]
+
+
+@pytest.mark.skipif(
+    shutil.which("systemd-sysusers") is None or os.geteuid() != 0,
+    reason="systemd-sysusers and systemd-tmpfiles, which need root, cannot run here",
+)
+def test_systemd_makes_the_users_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    for program, file in (("sysusers", "sluice.sysusers"), ("tmpfiles", "sluice.tmpfiles")):
+        create = ["--create"] if program == "tmpfiles" else []
+        command = [f"systemd-{program}", *create, f"--root={tmp_path}", str(UNITS / file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("sluice.")) == (0, 0), done.stderr
+    users = {
+        line.split(":")[0]: line.split(":") for line in (tmp_path / "etc/passwd").read_text().splitlines()
+    }
+    (group,) = [
+        line.split(":")[2]
+        for line in (tmp_path / "etc/group").read_text().splitlines()
+        if line.startswith("sluice:")
+    ]
+    for words in _configured("sluice.sysusers"):
+        if words[0] == "u":
+            assert users[words[1]][3] == group
+            assert users[words[1]][6].endswith("nologin")
+    for kind, path, mode, owner, *_ in _configured("sluice.tmpfiles"):
+        assert kind == "d"
+        made = (tmp_path / path.removeprefix("/")).stat()
+        assert oct(made.st_mode & 0o7777) == oct(int(mode, 8)), path
+        assert made.st_uid == (0 if owner == "root" else int(users[owner][2]))
