@@ -127,11 +127,30 @@ def test_mounted_files_and_volumes_exist(services: dict[str, Any]) -> None:
     volumes = yaml.safe_load(text())["volumes"].keys()
     for service in services.values():
         for mount in service.get("volumes", []):
+            if isinstance(mount, dict):
+                continue
             source = mount.split(":")[0]
             if source.startswith("./"):
-                assert source == "./apps" or (ROOT / source).is_file(), source
+                assert (ROOT / source).is_file(), source
             else:
                 assert source in volumes
+
+
+def test_a_missing_folder_of_definitions_is_an_error_and_the_instructions_make_it(
+    services: dict[str, Any],
+) -> None:
+    for name in ("migrate", "control", "worker", "console"):
+        (apps,) = [mount for mount in services[name]["volumes"] if isinstance(mount, dict)]
+        assert (apps["source"], apps["target"], apps["read_only"]) == ("./apps", "/apps", True)
+        assert apps["bind"] == {"create_host_path": False}
+        assert services[name]["working_dir"] == apps["target"]
+    for told in (text().partition("\nx-sluice")[0], (ROOT / "docs" / "deploy.md").read_text()):
+        assert "mkdir -p apps" in told
+
+
+def test_the_definitions_of_rabbitmq_change_nothing_outside_their_virtual_host() -> None:
+    """An import of them must not rename the cluster of a server that is shared."""
+    assert json.loads((RABBITMQ / "definitions.json").read_text()).keys() == {"policies"}
 
 
 def test_ports_are_on_loopback_and_the_console_uses_the_published_one(
@@ -142,7 +161,7 @@ def test_ports_are_on_loopback_and_the_console_uses_the_published_one(
     assert all(port.startswith("127.0.0.1:") for port in ports)
     listens = services["console"]["command"][-1].rpartition(":")[2]
     assert services["console"]["ports"] == [f"127.0.0.1:{listens}:{listens}"]
-    assert f"', {listens})" in services["console"]["healthcheck"]["test"][-1]
+    assert f"'http://127.0.0.1:{listens}/healthz'" in services["console"]["healthcheck"]["test"][-1]
 
 
 def test_no_process_is_killed_within_its_grace_time(services: dict[str, Any]) -> None:
