@@ -173,6 +173,7 @@ sluice apps resume fetch clean --json
     "deploy kubernetes": """
 sluice deploy kubernetes                         # write manifests for all apps to ./kubernetes
 sluice deploy kubernetes --output k8s --group light=fetch,clean --image shop:2026-11-20
+sluice deploy kubernetes --service-monitor       # with a ServiceMonitor for the Prometheus Operator
 """,
     "saga show": """
 sluice saga show trip ann_LX318                  # show its steps, done and undone

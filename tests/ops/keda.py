@@ -1,20 +1,21 @@
 """JSON schema of the parts of KEDA's definitions that Sluice uses.
 
 Taken from KEDA 2.17's custom resource definitions (config/crd/bases/keda.sh_scaledobjects.yaml and
-keda.sh_triggerauthentications.yaml of github.com/kedacore/keda), and from the parameters of its scalers metrics-api and
-rabbitmq (keda.sh/docs/2.17/scalers). All other properties are refused. Before you use another one, add it here.
+keda.sh_triggerauthentications.yaml of github.com/kedacore/keda), and from the parameters of its scaler metrics-api
+(keda.sh/docs/2.17/scalers). All other properties are refused. Before you use another one, add it here.
 """
 
 from typing import Any
 
-_TEXT = {"type": "string", "minLength": 1}
+TEXT = {"type": "string", "minLength": 1}
 #: The parameters of triggers have numbers as strings.
 _NUMBER_TEXT = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"}
 _NAME = {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"}
 _COUNT = {"type": "integer", "minimum": 0}
 
 
-def _object(required: str, **properties: Any) -> dict[str, Any]:
+def object_of(required: str, **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these properties, some of which are required, and no others."""
     return {
         "type": "object",
         "properties": properties,
@@ -23,26 +24,21 @@ def _object(required: str, **properties: Any) -> dict[str, Any]:
     }
 
 
-_METADATA = _object("name", name=_NAME, labels={"type": "object", "additionalProperties": _TEXT})
-_REFERENCE = _object("name", name=_NAME)
-_METRICS_API = _object(
+METADATA = object_of(
+    "name", name=_NAME, namespace=_NAME, labels={"type": "object", "additionalProperties": TEXT}
+)
+_REFERENCE = object_of("name", name=_NAME)
+_METRICS_API = object_of(
     "url valueLocation targetValue",
     url={"type": "string", "pattern": "^https?://"},
-    valueLocation=_TEXT,
+    valueLocation=TEXT,
     targetValue=_NUMBER_TEXT,
     authMode={"enum": ["apiKey", "basic", "tls", "bearer"]},
-)
-_RABBITMQ = _object(
-    "queueName mode value",
-    protocol={"enum": ["auto", "amqp", "http"]},
-    queueName=_TEXT,
-    mode={"enum": ["QueueLength", "MessageRate"]},
-    value=_NUMBER_TEXT,
 )
 
 
 def _trigger(type_: str, metadata: dict[str, Any]) -> dict[str, Any]:
-    return _object(
+    return object_of(
         "type metadata authenticationRef",
         type={"const": type_},
         metadata=metadata,
@@ -50,19 +46,19 @@ def _trigger(type_: str, metadata: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-SCALED_OBJECT = _object(
+SCALED_OBJECT = object_of(
     "apiVersion kind metadata spec",
     apiVersion={"const": "keda.sh/v1alpha1"},
     kind={"const": "ScaledObject"},
-    metadata=_METADATA,
-    spec=_object(
+    metadata=METADATA,
+    spec=object_of(
         "scaleTargetRef triggers",
         scaleTargetRef=_REFERENCE,
         pollingInterval=_COUNT,
         cooldownPeriod=_COUNT,
         minReplicaCount=_COUNT,
         maxReplicaCount=_COUNT,
-        fallback=_object(
+        fallback=object_of(
             "failureThreshold replicas",
             failureThreshold=_COUNT,
             replicas=_COUNT,
@@ -70,29 +66,29 @@ SCALED_OBJECT = _object(
                 "enum": ["static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower"]
             },
         ),
-        advanced=_object(
+        advanced=object_of(
             "",
-            horizontalPodAutoscalerConfig=_object(
-                "", behavior=_object("", scaleDown=_object("", stabilizationWindowSeconds=_COUNT))
+            horizontalPodAutoscalerConfig=object_of(
+                "", behavior=object_of("", scaleDown=object_of("", stabilizationWindowSeconds=_COUNT))
             ),
         ),
         triggers={
             "type": "array",
             "minItems": 1,
-            "items": {"oneOf": [_trigger("metrics-api", _METRICS_API), _trigger("rabbitmq", _RABBITMQ)]},
+            "items": _trigger("metrics-api", _METRICS_API),
         },
     ),
 )
-TRIGGER_AUTHENTICATION = _object(
+TRIGGER_AUTHENTICATION = object_of(
     "apiVersion kind metadata spec",
     apiVersion={"const": "keda.sh/v1alpha1"},
     kind={"const": "TriggerAuthentication"},
-    metadata=_METADATA,
-    spec=_object(
+    metadata=METADATA,
+    spec=object_of(
         "secretTargetRef",
         secretTargetRef={
             "type": "array",
-            "items": _object("parameter name key", parameter=_TEXT, name=_NAME, key=_TEXT),
+            "items": object_of("parameter name key", parameter=TEXT, name=_NAME, key=TEXT),
         },
     ),
 )

@@ -14,12 +14,25 @@ Manifests = list[dict[str, Any]]
 def listed(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield all manifests of a kustomization, without the changes that kustomize itself makes."""
     kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    for generator in kustomization.get("configMapGenerator", []):
+        yield _generated(folder, generator)
     for resource in kustomization["resources"]:
         place = folder / resource
         if place.is_dir():
             yield from listed(place)
         else:
             yield from yaml.safe_load_all(place.read_text())
+
+
+def _generated(folder: Path, generator: dict[str, Any]) -> dict[str, Any]:
+    """Return a ConfigMap as kustomize generates it, without the hash in its name."""
+    lines = [line for name in generator["envs"] for line in (folder / name).read_text().splitlines()]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": generator["name"], "labels": generator["options"]["labels"]},
+        "data": dict(line.split("=", 1) for line in lines if line and not line.startswith("#")),
+    }
 
 
 def of_kind(manifests: Manifests, kind: str) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,7 @@
 """``sluice deploy kubernetes``: Kubernetes and KEDA accept the manifests, and their parts fit together."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from sluice.jobs.text.units import parse_duration_s
 from sluice.ops.cli.main import main
 from sluice.ops.deploy.groups import is_name, name_of
-from tests.ops import keda
+from tests.ops import keda, prometheus_operator
 from tests.ops.deployed import settings, understood
 from tests.ops.manifests import (
     Manifests,
@@ -30,13 +31,17 @@ from tests.ops.manifests import (
     secret_keys,
     secrets,
 )
+from tests.ops.typist import ROOT
 
+_YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOPS = ["fetch", "clean", "report", "publish"]
 APP = {"job_id": "{x}", "bash_cmd": "true"}
 #: Oldest and newest version of Kubernetes that the manifests are for.
 VERSIONS = ("1.27.1", "1.37.0")
-#: Variables of containers that Sluice does not read.
-OTHERS = {"RABBITMQ_MANAGEMENT_URL"}
+SCHEMAS = {**keda.SCHEMAS, "ServiceMonitor": prometheus_operator.SERVICE_MONITOR}
+KUBECTL = pytest.mark.skipif(
+    shutil.which("kubectl") is None, reason="kubectl builds kustomizations, and is not here"
+)
 
 
 @pytest.fixture
@@ -56,30 +61,154 @@ def _made(folder: Path, *words: str, apps: dict[str, Any] | None = None) -> Mani
     return [*listed(folder)]
 
 
-def test_all_manifests_are_valid_for_kubernetes_and_keda(folder: Path) -> None:
+def _validate(manifest: dict[str, Any]) -> None:
+    if manifest["kind"] in SCHEMAS:
+        jsonschema.validate(manifest, SCHEMAS[manifest["kind"]])
+    else:
+        for version in VERSIONS:
+            kubernetes_validate.validate(manifest, version, strict=True)
+
+
+def test_all_manifests_are_valid_for_kubernetes_keda_and_the_prometheus_operator(folder: Path) -> None:
     kinds = set()
-    for manifest in [*_made(folder), *secrets().values()]:
+    for manifest in [*_made(folder, "--service-monitor"), *secrets().values()]:
         kinds.add(manifest["kind"])
-        if manifest["kind"] in keda.SCHEMAS:
-            jsonschema.validate(manifest, keda.SCHEMAS[manifest["kind"]])
-        else:
-            for version in VERSIONS:
-                kubernetes_validate.validate(manifest, version, strict=True)
+        _validate(manifest)
     assert kinds == {
-        *("ConfigMap", "Job", "Deployment", "Service", "PodDisruptionBudget", "Secret"),
-        *("ScaledObject", "TriggerAuthentication"),
+        *("ConfigMap", "Job", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy", "Secret"),
+        *("ScaledObject", "TriggerAuthentication", "ServiceMonitor"),
     }
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations, and is not here")
-def test_kubectl_builds_the_kustomization(folder: Path) -> None:
-    made = _made(folder, "--namespace", "jobs", "--image", "registry.example:5000/sluice:1.2")
+def _built(folder: Path) -> Manifests:
     built = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=True)
-    manifests = [*yaml.safe_load_all(built.stdout)]
+    return [*yaml.safe_load_all(built.stdout)]
+
+
+@KUBECTL
+def test_kubectl_builds_the_kustomization(folder: Path) -> None:
+    made = _made(
+        folder, "--namespace", "jobs", "--image", "registry.example:5000/sluice:1.2", "--service-monitor"
+    )
+    manifests = _built(folder)
     assert len(manifests) == len(made)
     assert {each["metadata"]["namespace"] for each in manifests} == {"jobs"}
+    for manifest in manifests:
+        _validate(manifest)
     images = {container_of(pod)["image"] for pod in pods_of(manifests).values()}
     assert images == {"registry.example:5000/sluice:1.2"}
+
+
+@KUBECTL
+def test_every_object_and_pod_has_a_label_with_the_version(folder: Path) -> None:
+    _made(folder, "--image", "registry.example:5000/sluice:1.2")
+    manifests = _built(folder)
+    labelled = [each["metadata"]["labels"] for each in manifests]
+    labelled += [pod["metadata"]["labels"] for pod in pods_of(manifests).values()]
+    assert {labels["app.kubernetes.io/version"] for labels in labelled} == {"1.2"}
+    for deployment in of_kind(manifests, "Deployment").values():
+        # A selector cannot be changed, so no upgrade could be applied.
+        assert "app.kubernetes.io/version" not in deployment["spec"]["selector"]["matchLabels"]
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("sluice", "latest"),
+        ("registry.example:5000/sluice:1.2", "1.2"),
+        (f"sluice:{62 * 'v'}-1", 62 * "v"),
+        (f"sluice@sha256:{64 * 'a'}", f"sha256-{56 * 'a'}"),
+    ],
+)
+def test_the_version_is_the_tag_or_the_digest(folder: Path, image: str, version: str) -> None:
+    _made(folder, "--image", image)
+    ((labels,),) = [yaml.safe_load((folder / "kustomization.yaml").read_text())["labels"]]
+    assert labels["pairs"] == {"app.kubernetes.io/version": version}
+    assert len(version) <= 63
+
+
+@KUBECTL
+def test_a_changed_setting_restarts_the_pods(folder: Path, tmp_path: Path) -> None:
+    """The name of the ConfigMap has a hash of its content, so a change of it changes every pod."""
+    _made(folder, "--namespace", "jobs")
+    before = _read_configs(_built(folder))
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    # As in docs/deploy.md.
+    (overlay / "kustomization.yaml").write_text(_overlay().replace("../kubernetes", "../made"))
+    manifests = _built(overlay)
+    after = _read_configs(manifests)
+    (config,) = of_kind(manifests, "ConfigMap").values()
+    assert config["data"]["SLUICE_LEASE"] == "30s"
+    assert config["data"]["SLUICE_LOG"] == "json"
+    assert after.keys() == before.keys() != set()
+    assert set(after.values()) == {config["metadata"]["name"]}
+    assert not set(after.values()) & set(before.values())
+
+
+def _read_configs(manifests: Manifests) -> dict[str, str]:
+    """Return the ConfigMap of each pod that has one."""
+    return {
+        name: source["configMapRef"]["name"]
+        for name, pod in pods_of(manifests).items()
+        for source in container_of(pod).get("envFrom", [])
+    }
+
+
+def _overlay() -> str:
+    """Return the example of an overlay from the documentation."""
+    page = (ROOT / "docs/deploy.md").read_text()
+    (found,) = [block for block in _YAML.findall(page) if "kind: Kustomization" in block]
+    return found
+
+
+def test_only_the_console_accepts_connections(folder: Path) -> None:
+    policies = of_kind(_made(folder), "NetworkPolicy")
+    denies = policies["sluice-ingress"]["spec"]
+    assert (denies["policyTypes"], "ingress" in denies) == (["Ingress"], False)
+    assert denies["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": "sluice"}
+    allows = [name for name, policy in policies.items() if policy["spec"].get("ingress")]
+    assert allows == ["sluice-console"]
+    (rule,) = policies["sluice-console"]["spec"]["ingress"]
+    assert rule["ports"] == [{"port": "http"}]
+
+
+def test_parts_without_user_code_connect_to_their_servers_alone(folder: Path) -> None:
+    manifests = _made(folder)
+    policy = of_kind(manifests, "NetworkPolicy")["sluice-egress"]["spec"]
+    by_label = {each["key"]: each["values"] for each in policy["podSelector"]["matchExpressions"]}
+    components = {
+        pod["metadata"]["labels"]["app.kubernetes.io/component"] for pod in pods_of(manifests).values()
+    }
+    assert set(by_label["app.kubernetes.io/component"]) == components - {"worker"}
+    ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
+    for secret in secrets().values():
+        for name, value in secret["stringData"].items():
+            if name.endswith("_URL"):
+                url = urlsplit(value)
+                assert (url.port or {"postgresql": 5432, "amqp": 5672}[url.scheme]) in ports
+    assert {53, 5432, 5672, 5671, 6379} <= ports
+
+
+def test_prometheus_scrapes_one_console(folder: Path) -> None:
+    """Each console has the numbers of the whole installation, so the sum over several would be wrong."""
+    manifests = _made(folder, "--service-monitor", "--namespace", "jobs")
+    (monitor,) = of_kind(manifests, "ServiceMonitor").values()
+    service = of_kind(manifests, "Service")["sluice-console"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+    assert is_in(secrets(), endpoint["authorization"]["credentials"])
+    replaced = {
+        each["targetLabel"]: each["replacement"] for each in endpoint["relabelings"] if "targetLabel" in each
+    }
+    assert replaced == {"__address__": "sluice-console.jobs.svc:8484", "instance": "sluice-console"}
+
+
+def test_the_console_is_probed_by_http_without_a_token(folder: Path) -> None:
+    console = container_of(pods_of(_made(folder))["sluice-console"])
+    assert console["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+    assert console["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
 
 
 def test_each_app_has_workers_and_a_scaler_by_its_demand(folder: Path) -> None:
@@ -89,13 +218,13 @@ def test_each_app_has_workers_and_a_scaler_by_its_demand(folder: Path) -> None:
     for app in SHOPS:
         spec = scalers[f"sluice-worker-{app}"]["spec"]
         assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (0, 7)
-        by_ledger, by_queue = spec["triggers"]
+        (by_ledger,) = spec["triggers"]
+        assert by_ledger["type"] == "metrics-api"
+        assert spec["fallback"]["behavior"] == "currentReplicasIfHigher"
         url = urlsplit(by_ledger["metadata"]["url"])
         assert (url.path, parse_qs(url.query)) == ("/api/demand", {"app": [app]})
         assert url.hostname == "sluice-console.jobs.svc"
         assert by_ledger["metadata"]["targetValue"] == "3"
-        # By AMQP, KEDA would not count the messages that a consumer holds.
-        assert (by_queue["metadata"]["queueName"], by_queue["metadata"]["protocol"]) == (app, "http")
         worker = workers[spec["scaleTargetRef"]["name"]]
         assert "replicas" not in worker["spec"]
         command = container_of(worker["spec"]["template"])["command"]
@@ -103,12 +232,12 @@ def test_each_app_has_workers_and_a_scaler_by_its_demand(folder: Path) -> None:
 
 
 def test_grouped_apps_share_workers_and_a_scaler(folder: Path) -> None:
-    manifests = _made(folder, "--group", "nightly=fetch,clean", "--broker-is", "redis")
+    manifests = _made(folder, "--group", "nightly=fetch,clean")
     scalers = of_kind(manifests, "ScaledObject")
     assert list(scalers) == ["sluice-worker-nightly", "sluice-worker-report", "sluice-worker-publish"]
     (trigger,) = scalers["sluice-worker-nightly"]["spec"]["triggers"]
     assert parse_qs(urlsplit(trigger["metadata"]["url"]).query) == {"app": ["fetch", "clean"]}
-    assert "sluice-rabbitmq" not in of_kind(manifests, "TriggerAuthentication")
+    assert of_kind(manifests, "TriggerAuthentication").keys() == {"sluice-console"}
 
 
 def test_every_queue_has_workers(folder: Path) -> None:
@@ -156,7 +285,7 @@ def test_selectors_and_references_lead_to_existing_objects(folder: Path) -> None
 def test_commands_and_settings_of_the_pods_exist(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
     known = settings()
-    assert secret_keys() - OTHERS <= known
+    assert secret_keys() <= known
     assert of_kind(manifests, "ConfigMap")["sluice"]["data"].keys() <= known
     for pod in pods_of(manifests).values():
         container = container_of(pod)
@@ -197,7 +326,8 @@ def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
         secret = f"sluice-{parts.get(name, 'worker')}"
         assert mounted_in(pod) == {"/run/secrets/sluice": secret}
         named = {each["name"].removesuffix("_FILE") for each in container_of(pod)["env"]} - {
-            "SLUICE_SHUTDOWN_GRACE"
+            "SLUICE_SHUTDOWN_GRACE",
+            "SLUICE_STARTUP_TIMEOUT",
         }
         assert named == secrets()[secret]["stringData"].keys(), name
         assert all("value" in each for each in container_of(pod)["env"]), "no secret is in an environment"
@@ -214,9 +344,27 @@ def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
     }
 
 
-def test_every_pod_has_a_memory_limit(folder: Path) -> None:
-    for pod in pods_of(_made(folder)).values():
-        assert container_of(pod)["resources"]["limits"]["memory"]
+_UNITS = {"Mi": 2**20, "Gi": 2**30}
+
+
+def _bytes(text: str) -> int:
+    return int(text[:-2]) * _UNITS[text[-2:]]
+
+
+def test_every_pod_has_limits_of_memory_and_disk(folder: Path) -> None:
+    for name, pod in pods_of(_made(folder)).items():
+        limits = container_of(pod)["resources"]["limits"]
+        requests = container_of(pod)["resources"]["requests"]
+        assert _bytes(limits["memory"]) >= _bytes(requests["memory"]) > 0
+        sizes = [
+            _bytes(volume["emptyDir"]["sizeLimit"])
+            for volume in pod["spec"]["volumes"]
+            if "emptyDir" in volume
+        ]
+        assert len(sizes) == (0 if name == "sluice-migrate" else 2)
+        # Logs count, too. A pod above its limit is evicted.
+        assert _bytes(limits["ephemeral-storage"]) > sum(sizes)
+        assert _bytes(requests["ephemeral-storage"]) > 0
 
 
 def test_an_image_may_be_pinned_by_its_digest(folder: Path) -> None:
@@ -233,7 +381,7 @@ def test_an_image_may_be_pinned_by_its_digest(folder: Path) -> None:
 def test_the_manifests_are_the_same_each_time(folder: Path, tmp_path: Path) -> None:
     _made(folder)
     _made(tmp_path / "again")
-    files = sorted(path.relative_to(folder) for path in folder.rglob("*.yaml"))
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     assert [(folder / each).read_text() for each in files] == [
         (tmp_path / "again" / each).read_text() for each in files
     ]
@@ -250,8 +398,8 @@ def test_app_names_that_kubernetes_does_not_accept_are_replaced(folder: Path) ->
     assert asked == [[app] for app in apps]
     assert {"sluice-worker-a", "sluice-worker-a-b"} < scalers.keys()
     for manifest in manifests:
-        if manifest["kind"] in keda.SCHEMAS:
-            jsonschema.validate(manifest, keda.SCHEMAS[manifest["kind"]])
+        if manifest["kind"] in SCHEMAS:
+            jsonschema.validate(manifest, SCHEMAS[manifest["kind"]])
 
 
 @given(st.lists(st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,79}", fullmatch=True), unique=True, min_size=1))

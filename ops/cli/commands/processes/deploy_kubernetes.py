@@ -6,7 +6,6 @@ import argparse
 import re
 from pathlib import Path
 
-from sluice.broker.rabbitmq.topology import QueueNames
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -65,10 +64,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="maximum workers of a group; default: %(default)s",
     )
     parser.add_argument(
-        "--broker-is",
-        choices=("rabbitmq", "redis"),
-        default="rabbitmq",
-        help="kind of the broker; default: %(default)s",
+        "--service-monitor",
+        action="store_true",
+        help="have the Prometheus Operator scrape the console",
     )
 
 
@@ -76,7 +74,7 @@ def run(context: CommandContext, options: Options) -> int:
     if options.least > options.most:
         raise BadRequest(f"--least {options.least} is more than --most {options.most}.")
     groups = group(context.catalogue, read_groups(options.group))
-    written = _write(options.output, bundle(groups, _terms(context, options)))
+    written = _write(options.output, bundle(groups, _terms(options)))
     rows = [(f"sluice-worker-{each.name}", ", ".join(each.apps)) for each in groups]
     context.output.answer(
         {"written": written, "workers": [_document(each) for each in groups]},
@@ -86,16 +84,15 @@ def run(context: CommandContext, options: Options) -> int:
     return DONE
 
 
-def _terms(context: CommandContext, options: Options) -> ManifestSettings:
+def _terms(options: Options) -> ManifestSettings:
     return ManifestSettings(
-        queues=QueueNames(context.settings.broker_namespace),
         namespace=options.namespace,
         image=options.image,
         threads=options.threads,
         grace_s=round(options.grace),
         least=options.least,
         most=options.most,
-        rabbitmq=options.broker_is == "rabbitmq",
+        service_monitor=options.service_monitor,
     )
 
 
