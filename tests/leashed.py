@@ -21,7 +21,7 @@ class Program:
     def __init__(
         self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path | None = None
     ) -> None:
-        self._command, self._folder, self._environment = command, folder, environment
+        self._command, self._folder, self.environment = command, folder, environment
         self._log = log or folder / "output.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._leash: subprocess.Popen[bytes] | None = None
@@ -33,7 +33,7 @@ class Program:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=data,
-                env=dict(self._environment),
+                env=dict(self.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

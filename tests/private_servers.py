@@ -14,7 +14,7 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -81,9 +81,12 @@ class Body(Protocol):
     """Way in which a server runs.
 
     ``start`` returns before the server answers. ``kill`` gives no warning. ``wipe`` removes the data of a killed
-    server. ``complaint`` returns the reason if a started server will never answer, otherwise None.
+    server. ``complaint`` returns the reason if a started server will never answer, otherwise None. ``environment`` is
+    that of the server's process; it is empty if the server runs in a container.
     """
 
+    @property
+    def environment(self) -> Mapping[str, str]: ...
     def start(self) -> None: ...
     def kill(self) -> None: ...
     def wipe(self) -> None: ...
@@ -96,6 +99,11 @@ class PrivateServer:
     def __init__(self, kind: Kind, port: int, body: Body) -> None:
         self.url = kind.url.format(port=port)
         self._kind, self._port, self._body = kind, port, body
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Environment in which the server's own programs find it."""
+        return self._body.environment
 
     def kill(self) -> None:
         """Send SIGKILL. Confirmed data in durable queues or keys is on disk; the rest is lost.
@@ -222,6 +230,7 @@ class Container:
         self._kind, self._port = kind, port
         self._container = self._make()
         self._made = False
+        self.environment: Mapping[str, str] = {}
 
     def _make(self) -> "DockerContainer":
         from testcontainers.core.container import DockerContainer  # noqa: PLC0415 - slow, and rarely wanted
