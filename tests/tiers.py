@@ -112,6 +112,7 @@ PATHS: Mapping[str, str] = {
     "ops/test_image.py": "night",
     "ops/test_listing_page.py": "night",
     "ops/test_observe_page.py": "night",
+    "ops/test_operate_page.py": "night",
     "ops/test_plan.py": "test",
     "ops/test_programs.py": "test",
     "ops/test_readme.py": "night",
