@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from sluice.ops.deploy.groups import WorkerGroup
+from sluice.ops.deploy.groups import WorkerGroup, name_of
 
 #: Seconds between the end of a worker's grace time and its kill. The worker needs them to receive the signal, to hand
 #: back its remaining jobs and to sign off.
@@ -62,6 +62,7 @@ def _words(terms: ManifestSettings) -> dict[str, str]:
         "image": name,
         "pin": pin,
         "version": _version(terms.image),
+        "job": name_of(_version(terms.image)),
         "monitoring": "\n  - monitoring.yaml" if terms.service_monitor else "",
         "threads": str(terms.threads),
         "grace": f"{terms.grace_s}s",

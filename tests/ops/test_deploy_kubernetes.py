@@ -128,6 +128,21 @@ def test_the_version_is_the_tag_or_the_digest(folder: Path, image: str, version:
 
 
 @KUBECTL
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ("sluice:1.4", f"sluice-migrate-{name_of('1.4')}"),
+        ("sluice:2026-11-20", "sluice-migrate-2026-11-20"),
+        (f"sluice@sha256:{64 * 'a'}", f"sluice-migrate-{name_of('sha256-' + 56 * 'a')}"),
+    ],
+)
+def test_each_version_has_a_job_of_its_own_for_its_migrations(folder: Path, image: str, name: str) -> None:
+    _made(folder, "--image", image)
+    assert [*of_kind(_built(folder), "Job")] == [name]
+    assert len(name) <= 63
+
+
+@KUBECTL
 def test_a_changed_setting_restarts_the_pods(folder: Path, tmp_path: Path) -> None:
     """The name of the ConfigMap has a hash of its content, so a change of it changes every pod."""
     _made(folder, "--namespace", "jobs")

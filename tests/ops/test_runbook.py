@@ -1,4 +1,4 @@
-"""docs/deploy.md and docs/runbook.md: their commands are valid and have the described results."""
+"""docs/deploy.md, docs/operate.md and docs/runbook.md: their commands are valid and have the described results."""
 
 import re
 import shlex
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from inspect import getsource
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -34,7 +35,9 @@ from tests.ops.typist import ROOT
 from tests.servers import rabbitmq_url
 from tests.world import LEASE_S, World
 
-PAGES = ("deploy.md", "runbook.md")
+PAGES = ("deploy.md", "operate.md", "runbook.md")
+#: Words of a shell that end a command.
+_ENDS = {"|", "&&", ";", "do"}
 #: Placeholders of the pages, and words in place of them.
 PLACES = {"APP": "fetch", "KEY": "1", "ID": "nightly", "NAME": "etl", "TEXT": "by hand"}
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,7 +54,7 @@ def _typed(page: str) -> Iterator[list[str]]:
     """Yield the commands of Sluice, with words in place of the placeholders."""
     lines = [line for block in _BLOCK.findall(page) for line in block.splitlines()]
     for line in [*lines, *_INLINE.findall(page)]:
-        words = shlex.split(line)
+        words = list(takewhile(lambda word: word not in _ENDS, shlex.split(line)))
         if words and words[0] in ("sluice", "python"):
             yield [PLACES.get(word, word) for word in words]
 
