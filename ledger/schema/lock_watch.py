@@ -104,7 +104,7 @@ class LockWatch:
                 complete(self._url), autocommit=True, application_name=_NAME, row_factory=class_row(Blocker)
             ) as connection:
                 self._ask_repeatedly(connection)
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
             _LOG.warning(
                 "the sessions that block a migration cannot be listed: %s", " ".join(str(error).split())
             )

@@ -180,6 +180,19 @@ def test_a_role_that_does_not_own_the_tables_learns_which_role_does(shared: str,
     assert told.value.advice == f"Upgrade as {owner[0]}, the owner of the ledger."
 
 
+def test_an_upgrade_continues_without_a_connection_to_watch_locks(
+    shared: str, stranger: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    migrate.upgrade(shared)
+    with psycopg.connect(shared, autocommit=True) as admin:
+        admin.execute(
+            "GRANT USAGE ON SCHEMA sluice TO stranger; GRANT SELECT ON sluice.sluice_version TO stranger;"
+            "ALTER ROLE stranger CONNECTION LIMIT 1"
+        )
+    assert migrate.upgrade(stranger) == migrate.REVISION
+    assert "the sessions that block a migration cannot be listed" in caplog.text
+
+
 def test_a_role_that_may_not_use_the_schema_gets_an_error(shared: str, stranger: str) -> None:
     migrate.upgrade(shared)
     with pytest.raises(SchemaMismatch, match="The role stranger may not use the schema sluice"):
