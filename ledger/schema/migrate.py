@@ -140,7 +140,7 @@ def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
     Raise LedgerBusy if a lock was not available within ``patience_s``. Finished migrations stay, and the rest is not
     begun. Raise BadSetting if the role may not migrate this ledger.
     """
-    with _refused(url), _connect(url) as guard, LockWatch(url) as watch:
+    with refusals_shown(url), _connect(url) as guard, LockWatch(url) as watch:
         watch.follow(guard.info.backend_pid)
         guard.execute(_AS_LONG_AS_IT_TAKES)
         guard.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
@@ -253,8 +253,8 @@ _FORBIDDEN = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTr
 
 
 @contextmanager
-def _refused(url: str) -> Iterator[None]:
-    """Raise the errors of the database in the form that is shown to people."""
+def refusals_shown(url: str) -> Iterator[None]:
+    """Raise the errors of the database in the form that is shown to people: Unreachable or BadSetting."""
     try:
         yield
     except psycopg.OperationalError as error:

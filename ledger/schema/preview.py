@@ -17,7 +17,7 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from msgspec import Struct
 
-from sluice.ledger.database.conninfo import complete, schema_of, unreachable
+from sluice.ledger.database.conninfo import complete, schema_of
 from sluice.ledger.schema import migrate
 
 _BODY = re.compile(r"\$(\w*)\$.*?\$\1\$", re.DOTALL)
@@ -45,13 +45,14 @@ class PendingMigration(Struct, frozen=True):
 
 
 def preview(url: str) -> list[PendingMigration]:
-    """Return the missing migrations in order. SchemaMismatch if the ledger is newer than this code."""
-    found = migrate.schema(url)
-    migrate.require_no_newer(url, found)
-    try:
-        with psycopg.connect(
-            complete(url, default_transaction_read_only="on"), autocommit=True
-        ) as connection:
+    """Return the missing migrations in order. SchemaMismatch if the ledger is newer than this code, BadSetting if the
+    role may not read it.
+    """
+    with migrate.refusals_shown(url):
+        found = migrate.schema(url)
+        migrate.require_no_newer(url, found)
+        address = complete(url, default_transaction_read_only="on")
+        with psycopg.connect(address, autocommit=True) as connection:
             return [
                 PendingMigration(
                     revision=script.revision,
@@ -61,8 +62,6 @@ def preview(url: str) -> list[PendingMigration]:
                 )
                 for script in migrate.missing(found)
             ]
-    except psycopg.OperationalError as error:
-        raise unreachable(url, error) from error
 
 
 def _sql(module: Any, connection: psycopg.Connection[Any], schema: str) -> str:

@@ -15,6 +15,7 @@ from sluice.jobs.errors import BadSetting, SchemaMismatch, Unreachable
 from sluice.jobs.text.server_address import in_schema
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.schema import migrate
+from sluice.ledger.schema.preview import preview
 from tests.ledger.generations import database
 
 THEIRS = ("event", "job", "worker", "sluice_version")
@@ -178,6 +179,8 @@ def test_a_role_that_does_not_own_the_tables_learns_which_role_does(shared: str,
         migrate.upgrade(stranger)
     assert owner is not None
     assert told.value.advice == f"Upgrade as {owner[0]}, the owner of the ledger."
+    with pytest.raises(BadSetting, match="permission denied for table sluice_version"):
+        preview(stranger)
 
 
 def test_an_upgrade_continues_without_a_connection_to_watch_locks(

@@ -93,7 +93,7 @@ def replicated(folder: Path) -> Iterator[Pair]:
     account = account_for(folder, namespaces=True)
     programs = binaries.find(Machine(), account)
     with ExitStack() as stack:
-        made = []
+        made: list[Server] = []
         for name in ("primary", "replica"):
             (folder / name).mkdir()
             if name == "primary":

@@ -173,7 +173,8 @@ def _read_configs(manifests: Manifests) -> dict[str, str]:
 def _overlay() -> str:
     """Return the example of an overlay from the documentation."""
     page = (ROOT / "docs/deploy.md").read_text()
-    (found,) = [block for block in _YAML.findall(page) if "kind: Kustomization" in block]
+    blocks: list[str] = _YAML.findall(page)
+    (found,) = [block for block in blocks if "kind: Kustomization" in block]
     return found
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.embedded.binaries import INSTALLATION
@@ -54,7 +54,7 @@ def _program(folder: Path, name: str, command: str) -> None:
 def _emptied(url: str) -> dict[str, str]:
     """Drop the ledger's database. Return the connection settings of a superuser of its server."""
     found = {key: str(value) for key, value in conninfo_to_dict(url).items() if key != "options"}
-    with psycopg.connect(**{**found, "dbname": "postgres"}, autocommit=True) as connection:
+    with psycopg.connect(make_conninfo("", **{**found, "dbname": "postgres"}), autocommit=True) as connection:
         connection.execute("DROP DATABASE sluice WITH (FORCE)")
     return found
 
