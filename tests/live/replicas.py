@@ -25,7 +25,8 @@ class Server:
 
     def __init__(self, folder: Path, account: Account, programs: Binaries) -> None:
         self._port = free_port()
-        self.url = in_schema(f"postgresql://sluice@127.0.0.1:{self._port}/postgres", SCHEMA)
+        self.place = f"127.0.0.1:{self._port}"
+        self.url = in_schema(f"postgresql://sluice@{self.place}/postgres", SCHEMA)
         settings = {"listen_addresses": "127.0.0.1", "port": self._port, "unix_socket_directories": ""}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [*account.namespace, str(programs.postgres), "-D", str(folder / "data"), *options]
@@ -63,6 +64,11 @@ class Pair:
     def __init__(self, primary: Server, replica: Server) -> None:
         self.primary = primary
         self.replica = replica
+        #: Address of both servers. It leads to the one that accepts writes.
+        self.url = in_schema(
+            f"postgresql://sluice@{primary.place},{replica.place}/postgres?target_session_attrs=read-write",
+            SCHEMA,
+        )
 
     def catch_up(self) -> None:
         """Wait until the replica has everything that the primary has committed."""

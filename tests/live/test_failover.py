@@ -19,6 +19,7 @@ from sluice.ops.cli.main import main
 from tests.live.replicas import Pair, replicated
 from tests.world import LEASE_S, World
 
+_PAUSED = "INSERT INTO app_pause (app, since) VALUES ('b', now())"
 _JOB = "SELECT id, state, claim FROM job WHERE app = 'a'"
 
 
@@ -59,17 +60,20 @@ def test_after_a_failover_that_lost_a_claim_its_number_is_not_given_out_again(pa
         assert ledger.transact(breaches) == []
 
 
-def test_a_synchronous_replica_loses_no_claim(pair: Pair) -> None:
+def test_with_a_synchronous_replica_a_process_continues_and_no_claim_is_lost(pair: Pair) -> None:
+    """The process has the addresses of both servers."""
     pair.primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
     pair.primary.ask("SELECT pg_reload_conf()")
     with World(pair.primary.url) as world:
         world.apps("a")
         world.submit("a")
         claim = _claim(pair.primary.url, world.catalogue)
-    pair.fail_over()
-    with closing(Ledger(pair.replica.url, connections=1)) as ledger:
+    with closing(Ledger(pair.url, connections=1)) as ledger:
+        ledger.transact(lambda tx: tx.write(_PAUSED))
+        pair.fail_over()
         ((_, state, kept),) = ledger.transact(lambda tx: tx.rows(_JOB))
         assert (state, kept) == ("running", claim)
+        ledger.transact(lambda tx: tx.write("DELETE FROM app_pause"))
         assert ledger.transact(breaches) == []
 
 
