@@ -71,13 +71,13 @@ def _sql(module: Any, connection: psycopg.Connection[Any], schema: str) -> str:
         dialect_opts={"paramstyle": "named"},  # With others, percent signs are doubled.
         opts={"as_sql": True, "output_buffer": written},
     )
-    context.impl.connection = _Written(written, connection, schema)  # type: ignore[assignment]  # it has what migrations use
+    context.impl.connection = _WrittenConnection(written, connection, schema)  # type: ignore[assignment]  # it has what migrations use
     with Operations.context(context):
         module.upgrade()
     return written.getvalue()
 
 
-class _Written:
+class _WrittenConnection:
     """Connection of a migration that writes statements as text, and executes those that only read."""
 
     def __init__(self, written: StringIO, connection: psycopg.Connection[Any], schema: str) -> None:
@@ -85,15 +85,15 @@ class _Written:
         self._connection = connection
         self._schema = schema
 
-    def exec_driver_sql(self, statement: str, parameters: Sequence[object] = ()) -> "_Rows":
+    def exec_driver_sql(self, statement: str, parameters: Sequence[object] = ()) -> "_FetchedRows":
         if _READS.match(statement):
             named = statement.replace("current_schema()", f"'{self._schema}'::name")
-            return _Rows(self._connection.execute(named.encode(), parameters).fetchall())
+            return _FetchedRows(self._connection.execute(named.encode(), parameters).fetchall())
         self._written.write(statement.replace("%%", "%").strip() + "\n\n")
-        return _Rows([])
+        return _FetchedRows([])
 
 
-class _Rows:
+class _FetchedRows:
     def __init__(self, rows: list[tuple[Any, ...]]) -> None:
         self._rows = rows
 

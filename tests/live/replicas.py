@@ -20,7 +20,7 @@ START_S_MAX = 120.0
 _IS_CAUGHT_UP = "SELECT count(*) = 1 FROM pg_stat_replication WHERE replay_lsn = pg_current_wal_lsn()"
 
 
-class Server:
+class PostgresServer:
     """A Postgres with its data in the folder ``data``. It accepts connections of this machine without a password."""
 
     def __init__(self, folder: Path, account: Account, programs: Binaries) -> None:
@@ -61,7 +61,7 @@ class Server:
 class Pair:
     """A primary, and a replica that follows it."""
 
-    def __init__(self, primary: Server, replica: Server) -> None:
+    def __init__(self, primary: PostgresServer, replica: PostgresServer) -> None:
         self.primary = primary
         self.replica = replica
         #: Address of both servers. It leads to the one that accepts writes.
@@ -99,7 +99,7 @@ def replicated(folder: Path) -> Iterator[Pair]:
     account = account_for(folder, namespaces=True)
     programs = binaries.find(Machine(), account)
     with ExitStack() as stack:
-        made: list[Server] = []
+        made: list[PostgresServer] = []
         for name in ("primary", "replica"):
             (folder / name).mkdir()
             if name == "primary":
@@ -113,7 +113,7 @@ def replicated(folder: Path) -> Iterator[Pair]:
                 words += [f"--dbname={made[0].address}", f"--pgdata={folder / name / 'data'}"]
                 done = account.run(copy, *words, within_s=START_S_MAX)
             assert done.returncode == 0, done.stdout
-            server = Server(folder / name, account, programs)
+            server = PostgresServer(folder / name, account, programs)
             stack.callback(server.kill)
             server.start()
             made.append(server)

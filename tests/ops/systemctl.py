@@ -20,7 +20,7 @@ _TOPS = ("/etc/", "/opt/", "/var/")
 STOP_S_MAX = 60.0
 
 
-class Machine:
+class UnitRunner:
     """Units below a folder, with the processes that they have started."""
 
     def __init__(self, root: Path) -> None:
@@ -112,17 +112,17 @@ def _is_alive(pid: int) -> bool:
 
 
 def main(words: list[str]) -> None:
-    machine = Machine(Path(words[0]))
+    runner = UnitRunner(Path(words[0]))
     match words[1:]:
         case ["daemon-reload"]:
             pass
         case ["enable", "--now", *units]:
             for unit in units:
-                machine.start(unit)
+                runner.start(unit)
         case ["restart", *units]:
             for unit in units:
-                machine.stop(unit)
-                machine.start(unit)
+                runner.stop(unit)
+                runner.start(unit)
         case other:
             raise ValueError(f"systemctl {' '.join(other)} is not known here")
 

@@ -24,7 +24,7 @@ from sluice.ledger.embedded.binaries import INSTALLATION
 from sluice.ledger.recovery.invariants import breaches
 from tests import private_servers
 from tests.homes import started_ledger
-from tests.ops.systemctl import Machine
+from tests.ops.systemctl import UnitRunner
 from tests.ops.typist import ROOT
 
 PAGE = ROOT / "docs" / "operate.md"
@@ -59,7 +59,7 @@ def _emptied(url: str) -> dict[str, str]:
     return found
 
 
-class Operator:
+class PageShell:
     """Shell in which the page is typed. ``first`` and ``second`` are the servers db.internal and db2.internal."""
 
     def __init__(
@@ -132,7 +132,7 @@ class Operator:
 
 
 @pytest.fixture
-def operator(tmp_path: Path) -> Iterator[Operator]:
+def operator(tmp_path: Path) -> Iterator[PageShell]:
     root = tmp_path / "root"
     root.mkdir()
     with (
@@ -141,14 +141,14 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
         private_servers.rabbitmq() as broker,
     ):
         try:
-            yield Operator(root, _emptied(first), _emptied(second), broker)
+            yield PageShell(root, _emptied(first), _emptied(second), broker)
         finally:
-            Machine(root).stop_all()
+            UnitRunner(root).stop_all()
 
 
 @pytest.mark.timeout(600)
 def test_the_page_leads_to_an_installation_that_works_and_is_restored(
-    operator: Operator, tmp_path: Path
+    operator: PageShell, tmp_path: Path
 ) -> None:
     said = operator.types(PAGE.read_text())
     assert "1 app, no faults" in said
