@@ -68,7 +68,7 @@ def console(
     console = ConsoleContext(context, installation)
     console.open()
     answering = Answering(console, gate, ROUTES, Files())
-    server = Server(place, answering.answer, answering.refuse)
+    server = Server(place, answering.answer, answering.refuse, answering.is_bounded)
     thread = Thread(target=server.serve_forever, name="sluice-console")
     thread.start()
     try:

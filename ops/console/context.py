@@ -57,11 +57,14 @@ class ConsoleContext:
         self.streams = Streams(self.ask, self.overview)
         self.pictures = Pictures()
         self.demand = Recent(self.ask)
-        self.metrics = Metrics(context, installation)
+        # With connections of its own, because other calls may hold all of the installation's.
+        self._apart = Installation(context, beside=installation)
+        self.metrics = Metrics(context, installation, self._apart.ask)
+        self.ledger_probe = self.metrics.ledger_probe
 
     def open(self) -> None:
         """Open shared resources now, because several threads may use them at the same time later."""
-        _ = self.ledger, self.client, self.has_definitions and self.catalogue
+        _ = self.ledger, self.client, self._apart.ledger, self.has_definitions and self.catalogue
 
     @property
     def catalogue(self) -> Catalogue:

@@ -19,8 +19,8 @@ from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 _LOG = logging.getLogger("sluice.console")
 
-#: Paths of calls: everything below ``_API``, and ``_METRICS``. A GET of any other path gets the page.
-_API, _METRICS = "/api", "/metrics"
+#: Path of calls: everything below it is a call. A GET of another path that is no call gets a file of the page.
+_API = "/api"
 #: Greatest number of parameters in a query.
 _WORDS_MAX = 200
 #: Bytes of a body that are read before the sender is known: enough to sign in.
@@ -37,6 +37,7 @@ class Answering:
         self._gate = gate
         self._routes = routes
         self._files = files
+        self._outside = {route.path for route in routes if not _is_below_api(route.path)}
 
     def refuse(self, request: Request, body_bytes: int) -> Response | None:
         """Refuse a request by its head alone if its body is large and its sender unknown. None if the body may be
@@ -53,9 +54,9 @@ class Answering:
         refused = self._gate.turned_away(request)
         if refused is not None:
             return refused
-        if request.verb == "GET" and not _is_call(request.path):
+        if request.verb == "GET" and not self._is_call(request.path):
             return self._files.answer(request)
-        words = [unquote(word) for word in request.path.removeprefix("/").split("/")]
+        words = _words(request.path)
         found = self._routes_at(words)
         here = next((route for route in found if route.method == request.verb), None)
         who = self._gate.who(request)
@@ -64,6 +65,14 @@ class Answering:
         if here is None:
             return _no_such_call(found)
         return self._not_for(here, who) or self._called(here, words, request, who)
+
+    def is_bounded(self, request: Request) -> bool:
+        """Return whether the request takes at most two seconds whatever the ledger does."""
+        found = self._routes_at(_words(request.path))
+        return any(route.bounded and route.method == request.verb for route in found)
+
+    def _is_call(self, path: str) -> bool:
+        return _is_below_api(path) or path.removesuffix("/") in self._outside
 
     def _routes_at(self, words: Sequence[str]) -> list[Route]:
         """Return the routes of a path, one for each method that it accepts. No path contains a NUL character."""
@@ -102,8 +111,12 @@ class Answering:
         return found if isinstance(found, Response) else Response(status=route.status, document=found)
 
 
-def _is_call(path: str) -> bool:
-    return path in (_API, _METRICS) or path.startswith(f"{_API}/")
+def _is_below_api(path: str) -> bool:
+    return path == _API or path.startswith(f"{_API}/")
+
+
+def _words(path: str) -> list[str]:
+    return [unquote(word) for word in path.removeprefix("/").split("/")]
 
 
 def _no_such_call(others: Sequence[Route]) -> Response:

@@ -1,5 +1,6 @@
-"""Files of the page. A file below ``/assets/`` is served under its own path. Every other path gets the page itself,
-which selects its screen by the path.
+"""Files of the page. A file below ``/assets/`` is served under its own path. The path of a screen gets the page itself,
+which selects the screen by the path. Any other path gets the page too, with the status 404: a load balancer that probes
+a path by mistake must not take it for an answer.
 
 Files are read once, when the console starts. So no other file can be served, whatever the path contains.
 """
@@ -31,6 +32,22 @@ KINDS: Mapping[str, str] = {
 _CACHED = "no-cache"
 _ASSETS = "/assets/"
 _INDEX = "/index.html"
+#: First words of the paths of screens, as in ``page/assets/js/places.js``.
+SCREENS = frozenset(
+    {
+        "",
+        "apps",
+        "audit",
+        "jobs",
+        "notifications",
+        "partitions",
+        "sagas",
+        "schedules",
+        "submissions",
+        "submit",
+        "workers",
+    }
+)
 
 
 class _File(Struct, frozen=True):
@@ -48,7 +65,7 @@ class Files:
         }
 
     def answer(self, request: Request) -> Response:
-        """Return the file. Paths outside of the assets get the page itself."""
+        """Return the file. Paths outside of the assets get the page itself, with 404 if no screen has the path."""
         path = request.path if request.path.startswith(_ASSETS) else _INDEX
         found = self._files.get(path)
         if found is None and path == _INDEX:
@@ -57,10 +74,16 @@ class Files:
             )
         if found is None:
             return problem(HTTPStatus.NOT_FOUND, "The page has no such file.")
+        if path == _INDEX and not _is_screen(request.path):
+            return Response(status=HTTPStatus.NOT_FOUND, kind=found.kind, content=found.content)
         headers = {"ETag": found.tag, "Cache-Control": _CACHED}
         if is_known(request, found.tag):
             return Response(status=HTTPStatus.NOT_MODIFIED, kind=found.kind, headers=headers, content=b"")
         return Response(kind=found.kind, headers=headers, content=found.content)
+
+
+def _is_screen(path: str) -> bool:
+    return path == _INDEX or path.removeprefix("/").partition("/")[0] in SCREENS
 
 
 def tag_of(content: bytes) -> str:

@@ -3,7 +3,8 @@
 Invariants:
 
 - A connection has a thread until it ends. It takes a place (``places``) only after its request was read completely,
-  and until the answer is known. So neither idle nor slow connections keep a request waiting.
+  and until the answer is known. So neither idle nor slow connections keep a request waiting. Probes and metrics need
+  no place: their time is bounded, and their cost does not depend on the number of requests.
 - A connection *rests* while it waits for a request, sends a request, waits out the pause after a wrong token, or
   reads its answer. If there is no room for a new connection, the connection that has rested longest is closed. If
   the new connection's address has as many connections as an address may have, a connection of that address is
@@ -110,8 +111,13 @@ class Room:
                 guest.gone.set()
 
     @contextmanager
-    def placed(self) -> Iterator[bool]:
-        """Hold a place until the block ends or ``leave_place``. Yield False if no place becomes free in time."""
+    def placed(self, *, is_needed: bool = True) -> Iterator[bool]:
+        """Hold a place until the block ends or ``leave_place``. Yield False if no place becomes free in time. A bounded
+        request needs none.
+        """
+        if not is_needed:
+            yield True
+            return
         if not self._places.acquire(timeout=PLACE_WITHIN_S):
             yield False
             return

@@ -36,7 +36,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
     ``path`` has names in braces, each of which stands for any part. ``words`` lists the values that a name may
     stand for, if only some are allowed. The call returns the document, or an ``Answer``. ``answers`` is the type of
-    the document, for the description. A call without a ``role`` needs no token.
+    the document, for the description. A call without a ``role`` needs no token. A ``bounded`` call takes at most two
+    seconds whatever the ledger does, so it takes none of the places that other calls may hold.
     """
 
     method: str
@@ -49,6 +50,7 @@ class Route(Struct, frozen=True, kw_only=True):
     role: Role | None = Role.VIEW
     status: HTTPStatus = HTTPStatus.OK
     kind: str = JSON_TYPE
+    bounded: bool = False
     words: Mapping[str, Sequence[str]] = {}
 
     @property

@@ -89,7 +89,8 @@ def read_place(text: str) -> ListenAddress:
 
 class Server(ThreadingHTTPServer):
     """HTTP server of the console. Several threads call ``answer`` at the same time. ``refuse`` may answer by the head
-    alone, before the body of that many bytes is read.
+    alone, before the body of that many bytes is read. A request that ``is_bounded`` needs no place, so that probes are
+    answered while all places wait for a ledger that hangs.
     """
 
     daemon_threads = True
@@ -102,9 +103,11 @@ class Server(ThreadingHTTPServer):
         place: ListenAddress,
         answer: Callable[[Request], Response],
         refuse: Callable[[Request, int], Response | None] = lambda _, __: None,
+        is_bounded: Callable[[Request], bool] = lambda _: False,
     ) -> None:
         self.answer = answer
         self.refuse = refuse
+        self.is_bounded = is_bounded
         self.room = Room(
             connections=CONNECTIONS, connections_of_one=CONNECTIONS_OF_ONE, places=PLACES, seats=SEATS
         )
@@ -219,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _see_to(self, request: Request) -> None:
         room = self.server.room
-        with room.placed() as is_placed:
+        with room.placed(is_needed=not self.server.is_bounded(request)) as is_placed:
             self.connection.settimeout(PATIENCE_S)
             if not is_placed:
                 self.close_connection = True

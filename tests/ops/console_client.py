@@ -72,9 +72,10 @@ def told(answer: Response) -> Any:
 def serving(
     answer: Callable[[Request], Response],
     refuse: Callable[[Request, int], Response | None] = lambda _, __: None,
+    is_bounded: Callable[[Request], bool] = lambda _: False,
 ) -> Iterator[ListenAddress]:
     """Serve these answers on the sockets of a console."""
-    server = Server(ListenAddress("127.0.0.1", 0), answer, refuse)
+    server = Server(ListenAddress("127.0.0.1", 0), answer, refuse, is_bounded)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -1,10 +1,11 @@
-"""The files of the console's page: each file under its own path, and the page under every other path."""
+"""The files of the console's page: each file under its own path, and the page under the path of each screen."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from sluice.ops.console.files import Files
+from sluice.ops.console.files import FOLDER, SCREENS, Files
 from sluice.ops.console.http_message import Request, Response
 
 PAGE = b"<!doctype html>"
@@ -35,7 +36,10 @@ def asked(files: Files, path: str, **headers: str) -> Response:
         ("/index.html", 200, "text/html; charset=utf-8", PAGE),
         ("/assets/main.js", 200, "text/javascript; charset=utf-8", SCRIPT),
         ("/assets/icons/job.svg", 200, "image/svg+xml", b"<svg/>"),
-        ("/secret.txt", 200, "text/html; charset=utf-8", PAGE),
+        ("/secret.txt", 404, "text/html; charset=utf-8", PAGE),
+        ("/nonsense/deep", 404, "text/html; charset=utf-8", PAGE),
+        ("/job", 404, "text/html; charset=utf-8", PAGE),
+        ("/healthz/deep", 404, "text/html; charset=utf-8", PAGE),
     ],
 )
 def test_a_path_returns_its_file_or_the_page(
@@ -66,6 +70,17 @@ def test_a_file_that_the_client_has_is_not_sent_again(files: Files) -> None:
         said = asked(files, "/assets/main.js", **{"if-none-match": known})
         assert (said.status, said.body, said.headers["ETag"]) == (304, b"", tag)
     assert asked(files, "/", **{"if-none-match": tag}).status == 200
+
+
+def test_a_missing_page_is_never_answered_as_known(files: Files) -> None:
+    tag = asked(files, "/").headers["ETag"]
+    assert asked(files, "/nonsense", **{"if-none-match": tag}).status == 404
+
+
+def test_the_paths_of_screens_are_those_of_the_page() -> None:
+    places = (FOLDER / "assets" / "js" / "places.js").read_text()
+    table = places.partition("const SCREENS = {")[2].partition("};")[0]
+    assert {*re.findall(r'^    "?(\w*)"?: \(', table, re.MULTILINE)} == SCREENS
 
 
 def test_without_a_built_page_the_path_is_not_found(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import re
 import signal
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
+from inspect import getsource
 from typing import Any
 
 import pytest
@@ -184,12 +186,23 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.BREAKER_OPEN: (keeps_failing, ("a",), 1),
     families.LINEAGE_DROPPED: (drops_lineage, (), 3),
 }
-#: Metrics that are read from a broker. See ``test_metrics_of_brokers``.
-OF_THE_BROKER = {families.BROKER_UP, families.BROKER_MESSAGES, families.BROKER_DEAD}
+#: Metrics that are not read from the ledger, each with the module and the name of the test that moves it.
+ELSEWHERE = {
+    families.LEDGER_UP: ("test_console_probes", "test_a_ledger_that_is_back_is_reported"),
+    families.BUILD_INFO: ("test_console_probes", "test_the_metrics_name_the_build"),
+    families.BROKER_UP: ("test_metrics_of_brokers", "test_without_the_broker_the_other_metrics_remain"),
+    families.BROKER_MESSAGES: (
+        "test_metrics_of_brokers",
+        "test_waiting_messages_and_dead_letters_are_counted",
+    ),
+    families.BROKER_DEAD: ("test_metrics_of_brokers", "test_waiting_messages_and_dead_letters_are_counted"),
+}
 
 
 def test_each_metric_has_a_case() -> None:
-    assert {*MOVES} | OF_THE_BROKER == set(FAMILIES)
+    assert {*MOVES} | {*ELSEWHERE} == set(FAMILIES)
+    for family, (module, name) in ELSEWHERE.items():
+        assert family.name in getsource(getattr(import_module(f"tests.ops.{module}"), name))
 
 
 @pytest.mark.parametrize("family", MOVES, ids=lambda family: family.name)
@@ -266,7 +279,7 @@ def test_metric_names_follow_the_conventions() -> None:
         assert re.fullmatch("sluice_[a-z_]+", family.name)
         assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
         assert not family.name.endswith(("_ms", "_minutes"))
-        assert set(family.labels) <= {"app", "state", "kind", "queue"}
+        assert set(family.labels) <= {"app", "state", "kind", "queue", "version", "schema"}
 
 
 def test_metrics_are_available_as_json(desk: Typist) -> None:

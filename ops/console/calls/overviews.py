@@ -132,5 +132,6 @@ ROUTES = (
         summary="All metrics, in the format of Prometheus",
         answers=str,
         kind=CONTENT_TYPE,
+        bounded=True,
     ),
 )

@@ -9,6 +9,7 @@ from sluice.ops.console.calls import (
     notifications,
     overviews,
     partitions,
+    probes,
     sagas,
     schedules,
     selected_jobs,
@@ -44,6 +45,7 @@ ROUTES = _with_description(
     (
         *sessions.ROUTES,
         *overviews.ROUTES,
+        *probes.ROUTES,
         *apps.ROUTES,
         *jobs.ROUTES,
         *job_acts.ROUTES,

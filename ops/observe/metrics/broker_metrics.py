@@ -4,18 +4,15 @@ bounded time.
 
 import logging
 from collections.abc import Callable, Sequence
-from threading import Lock, Thread
+from math import inf
 from time import monotonic
 
 from msgspec import Struct
 
 from sluice.broker.interface import Broker
-from sluice.jobs.errors import SluiceError
+from sluice.ops.observe.bounded_reader import BoundedReader
 
 _LOG = logging.getLogger("sluice.metrics")
-
-#: Seconds that a reader waits, and seconds that the thread spends on queues. The remaining queues are left out.
-PATIENCE_S = 2.0
 
 
 class Depths(Struct, frozen=True):
@@ -26,39 +23,31 @@ class Depths(Struct, frozen=True):
 
 
 class Carried:
-    """Reader of the depths of queues. ``connect`` returns the broker. One thread reads at a time."""
+    """Reader of the depths of queues. ``connect`` returns the broker. One thread reads at a time, because the broker's
+    connection is for one thread, so a read is never given up.
+    """
 
     def __init__(self, connect: Callable[[], Broker]) -> None:
         self._connect = connect
-        self._lock = Lock()
-        self._asking: Thread | None = None
-        self._found: Depths | None = None
+        self._queues: Sequence[str] = ()
+        self._until = 0.0
+        self._reader = BoundedReader(
+            self._ask, subject="number of messages at the broker", log=_LOG, given_up_s=inf
+        )
 
-    def read(self, queues: Sequence[str]) -> Depths | None:
-        """Return the depths. None if the broker does not answer in time.
-
-        The thread continues after that. The next caller joins it if it is still running, and gets its result.
+    def read(self, queues: Sequence[str], until: float) -> Depths | None:
+        """Return the depths; queues that are not read until this time of ``monotonic`` are left out. None if the broker
+        does not answer in time. The thread continues after that, and the next caller gets its result.
         """
-        with self._lock:
-            if self._asking is None or not self._asking.is_alive():
-                self._found = None
-                self._asking = Thread(target=self._ask, args=[queues], name="sluice-depths", daemon=True)
-                self._asking.start()
-            asking = self._asking
-        asking.join(PATIENCE_S)
-        return self._found
+        self._queues, self._until = queues, until
+        return self._reader.start()(until)
 
-    def _ask(self, queues: Sequence[str]) -> None:
+    def _ask(self) -> Depths:
         found = Depths({}, {})
-        until = monotonic() + PATIENCE_S
-        try:
-            broker = self._connect()
-            for queue in queues:
-                found.waiting[queue] = broker.depth(queue)
-                found.dead[queue] = broker.dead_letters(queue)
-                if monotonic() > until:
-                    break
-        except SluiceError as error:
-            _LOG.warning("the number of messages at the broker is unknown: %s", error)
-            return
-        self._found = found
+        broker = self._connect()
+        for queue in self._queues:
+            found.waiting[queue] = broker.depth(queue)
+            found.dead[queue] = broker.dead_letters(queue)
+            if monotonic() > self._until:
+                break
+        return found

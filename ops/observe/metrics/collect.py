@@ -1,9 +1,22 @@
-"""All metrics together."""
+"""All metrics together, within two seconds whatever the ledger and the broker do.
 
+Prometheus drops a target that takes longer than its timeout, and with it the metrics that would report an outage. So
+the ledger and the broker are read in separate threads, and a family that is not known in time is left out.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
 from threading import Lock
+from time import monotonic
+from typing import Any
 
 from sluice.broker.interface import Broker
 from sluice.broker.messages import CONTROL
+from sluice.jobs.release import release
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.schema.migrate import REVISION
+from sluice.ops.observe.bounded_reader import BoundedReader
+from sluice.ops.observe.ledger_probe import LedgerProbe
 from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.broker_metrics import Carried
 from sluice.ops.observe.metrics.exposition import Values, documents, text
@@ -12,15 +25,36 @@ from sluice.ops.observe.metrics.ledger_metrics import numbers
 from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
+_LOG = logging.getLogger("sluice.metrics")
+
+#: Seconds within which all metrics are known or left out.
+ANSWER_S = 1.9
+#: Seconds of these that are left for the broker if the ledger does not answer.
+BROKER_S = 0.9
+
 
 class Metrics:
-    """Reader of all metrics. Several threads may use it at the same time. It connects to the broker on first use."""
+    """Reader of all metrics. Several threads may use it at the same time. It connects to the broker on first use.
+    ``ask`` runs a query on the ledger. The caller has opened that ledger already.
+    """
 
-    def __init__(self, context: OperatorContext, installation: Installation) -> None:
+    def __init__(
+        self,
+        context: OperatorContext,
+        installation: Installation,
+        ask: Callable[[Callable[[Tx], Any]], Any],
+        *,
+        within_s: float = ANSWER_S,
+    ) -> None:
+        self.ledger_probe = LedgerProbe(ask)
         self._context = context
         self._installation = installation
+        self._ask = ask
+        self._within_s = within_s
+        self._numbers = BoundedReader(self._read_ledger, subject="metrics of the ledger", log=_LOG)
         self._carried = Carried(self._connect)
         self._connecting = Lock()
+        self._apps: Sequence[str] = ()
 
     def text(self) -> str:
         return text(self.read())
@@ -29,16 +63,31 @@ class Metrics:
         return documents(self.read())
 
     def read(self) -> dict[Family, Values]:
-        """Return all metrics. Unreachable if the ledger does not answer. If the broker does not answer, ``BROKER_UP``
-        is 0 and the depths are missing.
+        """Return all metrics that are known in time. If the ledger does not answer, ``LEDGER_UP`` is 0 and its metrics
+        are missing. If the broker does not answer, ``BROKER_UP`` is 0 and the depths are missing.
         """
-        defined = [*self._context.catalogue] if self._context.settings.apps else []
-        found = self._installation.ask(lambda tx: numbers(tx, defined))
-        if not self._installation.shares_a_broker:
-            return found
-        apps = [app for (app,) in found[families.QUEUE_DEPTH]]
-        depths = self._carried.read([*CONTROL, *apps])
-        return found | {
+        until = monotonic() + self._within_s
+        up, numbers_until = self.ledger_probe.start(), self._numbers.start()
+        if (found := numbers_until(until - BROKER_S)) is not None:
+            self._apps = [app for (app,) in found[families.QUEUE_DEPTH]]
+        of_broker = self._read_broker(until) if self._installation.shares_a_broker else {}
+        found = numbers_until(until)
+        is_up = found is not None or up(until) is True
+        return {
+            families.BUILD_INFO: {(release(), REVISION): 1},
+            families.LEDGER_UP: {(): float(is_up)},
+            **(found or {}),
+            **of_broker,
+        }
+
+    def _read_ledger(self) -> dict[Family, Values]:
+        defined = self._context.catalogue if self._context.settings.apps else {}
+        found: dict[Family, Values] = self._ask(lambda tx: numbers(tx, [*defined]))
+        return found
+
+    def _read_broker(self, until: float) -> dict[Family, Values]:
+        depths = self._carried.read([*CONTROL, *self._apps], until)
+        return {
             families.BROKER_UP: {(): 0 if depths is None else 1},
             families.BROKER_MESSAGES: {
                 (queue,): many for queue, many in (depths.waiting if depths else {}).items()

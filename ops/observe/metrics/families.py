@@ -133,6 +133,15 @@ NOTIFICATIONS = Family(
     ("state",),
     "Deliveries of notifications: pending, and given up (dead).",
 )
+LEDGER_UP = Family(
+    "sluice_ledger_up", MetricKind.GAUGE, (), "Whether the ledger answered, within two seconds."
+)
+BUILD_INFO = Family(
+    "sluice_build_info",
+    MetricKind.GAUGE,
+    ("version", "schema"),
+    "Always 1; the labels are the version of Sluice that reports the metrics, and the schema that it works with.",
+)
 BROKER_UP = Family(
     "sluice_broker_up", MetricKind.GAUGE, (), "Whether the broker answered, within two seconds."
 )
@@ -147,6 +156,7 @@ BROKER_DEAD = Family(
 )
 
 FAMILIES = (
+    *(LEDGER_UP, BUILD_INFO),
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, APP_DEFINITIONS),
     *(WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
     *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED, NOTIFICATIONS),

@@ -8,13 +8,18 @@ from sluice.ops.cli.page import Verbatim
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.operations.installation import Installation
 
+#: Seconds that the command waits for the ledger and for the broker.
+PATIENCE_S = 10.0
+
 
 def options(_: argparse.ArgumentParser) -> None:
     """Add no options."""
 
 
 def run(context: CommandContext, _: Options) -> int:
-    metrics = Metrics(context, Installation(context))
+    installation = Installation(context)
+    _ = installation.ledger  # If it is unreachable, the command ends here, with the reason.
+    metrics = Metrics(context, installation, installation.ask, within_s=PATIENCE_S)
     if context.output.as_json:
         context.output.answer(metrics.documents())
     else:
