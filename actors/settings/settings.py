@@ -69,6 +69,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease_s: float = 15.0
     tick_s: float = 1.0
     grace_s: float = 20.0
+    health_path: Path | None = None
     startup_timeout_s: float = 20.0
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
     process: str = "sluice"
@@ -126,6 +127,7 @@ def settings_of(
         lease_s=take("LEASE", _positive_s, defaults.lease_s, "15s"),
         tick_s=take("TICK", _positive_s, defaults.tick_s, "1s"),
         grace_s=take("SHUTDOWN_GRACE", duration_s, defaults.grace_s, "20s"),
+        health_path=take("HEALTH_PATH", Path, None, "/run/sluice/health"),
         startup_timeout_s=take("STARTUP_TIMEOUT", duration_s, defaults.startup_timeout_s, "10m"),
         trace=take("TRACE", _one_of("on", "off"), "off", "on") == "on",
         trace_headers=take("TRACE_HEADERS", _headers, defaults.trace_headers, "authorization=Bearer%20TOKEN"),

@@ -4,11 +4,13 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event, Lock, Thread
 from uuid import UUID
 
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.telemetry.counters import ProcessCounters
+from sluice.actors.worker.health_file import HealthFile
 from sluice.actors.worker.logs import ErrorThrottle
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import Unreachable
@@ -50,6 +52,7 @@ class Heartbeat:
         give_back: Callable[[list[Claim]], None],
         known: Callable[[], KnownDefinitions],
         meter: ProcessCounters | None = None,
+        health_file: Path | None = None,
     ) -> None:
         self.id = id
         self._ledger = ledger
@@ -62,6 +65,7 @@ class Heartbeat:
         self._known = known
         self._recorded: KnownDefinitions | None = None
         self._meter = meter or ProcessCounters(ledger)
+        self._health = HealthFile(health_file, id, holdings.lease_s)
         self._complaints = ErrorThrottle(_LOG, "a heartbeat failed")
         self._check_complaints = ErrorThrottle(_LOG, "a check for lost claims failed")
         self._renewed_at = 0.0
@@ -78,6 +82,7 @@ class Heartbeat:
 
     def start(self) -> None:
         """Join. No claim is accepted before. Unreachable if the ledger does not answer."""
+        self._health.remove()
         began = self._holdings.clock()
         host, pid = socket.gethostname(), os.getpid()
         known = self._known()
@@ -99,6 +104,7 @@ class Heartbeat:
         self._recorded = known
         self._renewed_at = began
         self._renewed(began)
+        self._health.renewed()
         for thread in self._loops:
             thread.start()
 
@@ -108,6 +114,7 @@ class Heartbeat:
         self._holdings.any_held.set()
         for thread in self._loops:
             thread.join()
+        self._health.remove()
         try:
             self._ledger.transact(lambda tx: leases.leave(tx, self.id))
             self._meter.read()
@@ -142,6 +149,7 @@ class Heartbeat:
         standing = self._ledger.transact(lambda tx: leases.renew(tx, self.id, held, lease_s=self._lease_s))
         self._stop_lost(standing, held)
         self._renewed(began)
+        self._health.renewed()
         self._return_strays()
         self._record_definitions()
         self._meter.read()
@@ -222,6 +230,7 @@ class Heartbeat:
         if not self._failed:
             _LOG.warning("the heartbeat failed and is repeated every %.3g s: %s", self._lease_s / 3, error)
         self._failed = True
+        self._health.write(ready=self._holdings.trusted_for_s > 0)
 
     def _renewed(self, at: float) -> None:
         """Trust the lease from ``at`` on, and log the end of an outage."""

@@ -219,6 +219,7 @@ class Process:
             meter=ProcessCounters(
                 self._ledger, self._observers.counts(), mean_run_times=self._running.mean_run_times.news
             ),
+            health_file=self._settings.health_path,
         )
 
     def _serve(self, queues: list[str], threads: int) -> Service:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
 from threading import Event
 from uuid import uuid4
 
@@ -46,6 +47,7 @@ class Life:
         lease_s: float = LEASE_S,
         clock: Callable[[], float] = time.monotonic,
         give_back: Callable[[list[Claim]], None] = lambda _: None,
+        health_file: Path | None = None,
     ) -> None:
         self._world = world
         world.apps("a")
@@ -63,6 +65,7 @@ class Life:
             give_back=give_back,
             known=lambda: self.known,
             meter=ProcessCounters(ledger, {}),
+            health_file=health_file,
         )
 
     def claims(self) -> Event:
