@@ -17,6 +17,8 @@ TOLD_MAX = 20
 #: Maximum number of listed pools with waiting jobs, and of listed slots for each.
 POOLS_MAX = 20
 SLOTS_MAX = 5
+#: Maximum number of pools that the metrics count.
+METRICS_MAX = 200
 
 _DISPATCHED = sql_list(*sorted(DISPATCHED))
 _AHEAD = f"""
@@ -50,6 +52,28 @@ WITH RECURSIVE line (pool) AS (
         SELECT pool FROM job WHERE waiting_for_slot AND job.pool > line.pool ORDER BY pool LIMIT 1) next
 )
 SELECT pool FROM line LIMIT %(limit)s
+"""
+# Steps from pool to pool along ``job_slot`` and ``job_slot_queue``, however many jobs have slots or wait.
+_USED_POOLS = f"""
+WITH RECURSIVE line (pool) AS (
+    (SELECT pool FROM job WHERE pool IS NOT NULL AND state IN ({_DISPATCHED}) ORDER BY pool LIMIT 1)
+    UNION ALL
+    SELECT next.pool FROM line CROSS JOIN LATERAL (
+        SELECT pool FROM job WHERE pool IS NOT NULL AND state IN ({_DISPATCHED}) AND job.pool > line.pool
+        ORDER BY pool LIMIT 1) next
+)
+SELECT pool FROM line LIMIT %(limit)s
+"""
+_COUNTS = f"""
+SELECT given.pool,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM job WHERE job.pool = given.pool AND job.state IN ({_DISPATCHED}) LIMIT %(limit)s) taken) AS taken,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM job WHERE waiting_for_slot AND job.pool = given.pool LIMIT %(limit)s) behind) AS behind,
+    coalesce(
+        (SELECT max(pool_limit) FROM job WHERE waiting_for_slot AND job.pool = given.pool),
+        (SELECT pool_limit FROM job WHERE job.pool = given.pool AND job.state IN ({_DISPATCHED}) LIMIT 1)) AS slots
+FROM unnest(%(pools)s::text[]) AS given (pool)
 """
 # A pool may have lost its waiting jobs since it was found.
 _LINED_UP = f"""
@@ -144,6 +168,16 @@ class PoolWaits(Struct, frozen=True):
     taken: int
 
 
+class PoolCounts(Struct, frozen=True):
+    """Pool with jobs that have a slot or wait for one. ``taken`` and ``behind`` are their numbers, at most
+    ``COUNTED_MAX``. ``slots`` is the limit that the jobs were planned with; None if the pool is empty by now."""
+
+    pool: str
+    taken: int
+    behind: int
+    slots: int | None
+
+
 class Pools(Struct, frozen=True, kw_only=True):
     """Pools in which jobs wait.
 
@@ -155,6 +189,12 @@ class Pools(Struct, frozen=True, kw_only=True):
     slots: list[Slot]
     workers: dict[str, list[str]]
     more: int
+
+
+def pool_counts(tx: Tx) -> list[PoolCounts]:
+    """Return the first ``METRICS_MAX`` pools by name that have jobs with a slot or jobs that wait for one."""
+    names = {*tx.column(_USED_POOLS, limit=METRICS_MAX), *tx.column(_POOLS, limit=METRICS_MAX)}
+    return tx.structs(PoolCounts, _COUNTS, pools=sorted(names)[:METRICS_MAX], limit=COUNTED_MAX)
 
 
 def pools(tx: Tx) -> Pools:

@@ -65,6 +65,20 @@ FROM pg_stat_user_tables stat JOIN pg_class class ON class.oid = stat.relid
 WHERE stat.schemaname = current_schema()
 ORDER BY stat.relname
 """
+# Sizes include indexes and TOAST. They come from the file system, and so cost the same for a large table.
+_SIZES = """
+SELECT stat.relname AS name, coalesce(pg_total_relation_size(stat.relid), 0) AS bytes, stat.n_dead_tup AS dead
+FROM pg_stat_user_tables stat WHERE stat.schemaname = current_schema()
+ORDER BY bytes DESC, name
+"""
+# A vacuum of a large table takes long, and its transaction keeps no dead row.
+_OLDEST = """
+SELECT coalesce(greatest(extract(epoch FROM clock_timestamp() - min(since)), 0), 0)::float8 FROM (
+    SELECT xact_start AS since FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND backend_type IS DISTINCT FROM 'autovacuum worker'
+    UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) open
+"""
 # Usually few jobs are ready, and an index on notifications finds them. If many are, the limit ends the read.
 _READY = f"""
 SELECT app, count(*) AS jobs, min(changed_at) AS since
@@ -115,6 +129,14 @@ class TableSize(Struct, frozen=True):
         return self.dead > max(DEAD_ROWS_MAX, self.living)
 
 
+class TableSpace(Struct, frozen=True):
+    """Size of a table on disk, with its indexes, and its approximate number of dead rows."""
+
+    name: str
+    bytes: int
+    dead: int
+
+
 class ReadyCount(Struct, frozen=True):
     """Number of ready jobs of an app, as far as they were read, and the time since which the first of them is ready."""
 
@@ -150,6 +172,16 @@ def blockers(tx: Tx, *, long_s: float) -> Sequence[Long]:
 
 def tables(tx: Tx) -> Sequence[TableSize]:
     return tx.structs(TableSize, _TABLES)
+
+
+def table_spaces(tx: Tx) -> Sequence[TableSpace]:
+    """Return the sizes of all tables, the largest first."""
+    return tx.structs(TableSpace, _SIZES)
+
+
+def oldest_transaction_s(tx: Tx) -> float:
+    """Return the age of the oldest transaction in this database that is visible to this role; 0 if none is open."""
+    return float(tx.column(_OLDEST)[0])
 
 
 def ready(tx: Tx) -> Sequence[ReadyCount]:

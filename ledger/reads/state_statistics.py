@@ -65,8 +65,9 @@ def minutes(tx: Tx, count: int, states: tuple[State, ...]) -> list[Minute]:
     return tx.structs(Minute, _MINUTES, minutes=count, states=[str(state) for state in states])
 
 
-#: Seconds for which a lost worker is reported after the end of its lease.
-LOST_S = 3600.0
+#: Seconds for which a lost worker is reported after the end of its lease: ten minutes, so that an alert about it ends
+#: then.
+LOST_S = 600.0
 
 # Counted and uncounted transitions are read in one statement. Both are of one snapshot, so no number ever falls.
 _ENTERED = f"""
@@ -92,6 +93,15 @@ SELECT coalesce(extract(epoch FROM max({NOW} - fire_at)), 0)::float8 FROM schedu
 WHERE retired_at IS NULL AND paused_at IS NULL AND fire_at < {NOW}
 """
 
+#: Greatest number of submissions that are counted in each state.
+SUBMISSIONS_MAX = 10_000
+# Both states have a partial index. Ended submissions have none by state alone, and are not counted.
+_OPEN_SUBMISSIONS = " UNION ALL ".join(
+    f"SELECT '{state}', count(*)"
+    f" FROM (SELECT 1 FROM submission WHERE state = '{state}' LIMIT {SUBMISSIONS_MAX}) {state}"
+    for state in (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
+)
+
 _BREAKERS = """
 SELECT app, app_pause.until IS NOT NULL FROM breaker LEFT JOIN app_pause USING (app) ORDER BY app
 """
@@ -106,7 +116,8 @@ class Stays(Struct, frozen=True):
 
 
 class WorkerCounts(Struct, frozen=True):
-    """Numbers of workers and threads. ``lost`` workers have not left, but their lease ended within the last hour."""
+    """Numbers of workers and threads. ``lost`` workers have not left, but their lease ended within the last
+    ten minutes."""
 
     alive: int
     lost: int
@@ -176,6 +187,11 @@ def crew(tx: Tx) -> WorkerCounts:
 def schedule_late_s(tx: Tx) -> float:
     """Return by how many seconds the latest schedule is late; 0 if none is."""
     return float(tx.column(_LATE)[0])
+
+
+def open_submissions(tx: Tx) -> Mapping[str, int]:
+    """Return the number of submissions in each state in which they have not ended, up to ``SUBMISSIONS_MAX``."""
+    return dict(tx.rows(_OPEN_SUBMISSIONS))
 
 
 def breakers(tx: Tx) -> Mapping[str, bool]:

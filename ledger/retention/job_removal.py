@@ -121,8 +121,8 @@ DELETE FROM firing WHERE submission IN (SELECT id FROM submission WHERE number =
 _REMOVE_SUBMISSIONS = "DELETE FROM submission WHERE number = ANY(%(numbers)s)"
 
 
-_BEGIN = """
-INSERT INTO retention_cursor (name, ended_at, job, rests_until) VALUES (%(name)s, '-infinity', 0, '-infinity')
+_BEGIN = f"""
+INSERT INTO retention_cursor (name, ended_at, job, rests_until) VALUES (%(name)s, '-infinity', 0, {NOW})
 ON CONFLICT (name) DO NOTHING
 """
 _TAKE_UP = f"""

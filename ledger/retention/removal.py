@@ -132,26 +132,44 @@ SELECT {", ".join(f"(SELECT count(*) FROM {table} WHERE job = ANY(%(jobs)s))" fo
        (SELECT count(output_blob) + count(stderr_blob) + count(result_blob) FROM round WHERE job = ANY(%(jobs)s))
 """
 
-_SWEEP = "history"
+#: Name of the position of this sweep.
+SWEEP = "history"
 _BEGIN = f"""
-INSERT INTO retention_cursor (name, ended_at, job, rests_until) VALUES ('{_SWEEP}', '-infinity', 0, '-infinity')
+INSERT INTO retention_cursor (name, ended_at, job, rests_until) VALUES ('{SWEEP}', '-infinity', 0, {NOW})
 ON CONFLICT (name) DO NOTHING
 """
 _TAKE_UP = f"""
 SELECT nullif(ended_at, '-infinity'), job FROM retention_cursor
-WHERE name = '{_SWEEP}' AND rests_until <= {NOW} FOR UPDATE SKIP LOCKED
+WHERE name = '{SWEEP}' AND rests_until <= {NOW} FOR UPDATE SKIP LOCKED
 """
-_IS_KNOWN = f"SELECT 1 FROM retention_cursor WHERE name = '{_SWEEP}'"
+_IS_KNOWN = f"SELECT 1 FROM retention_cursor WHERE name = '{SWEEP}'"
 #: Query for whether a sweep is in progress or due again, or a blob deletion is due. False before the first sweep.
 IS_DUE = f"""
 SELECT EXISTS (SELECT 1 FROM retention_cursor WHERE rests_until <= {NOW})
     OR EXISTS (SELECT 1 FROM blob_deletion WHERE next_attempt_at <= {NOW})
 """
-_LEAVE_OFF = f"UPDATE retention_cursor SET ended_at = %(ended_at)s, job = %(job)s WHERE name = '{_SWEEP}'"
+_LEAVE_OFF = f"UPDATE retention_cursor SET ended_at = %(ended_at)s, job = %(job)s WHERE name = '{SWEEP}'"
 _REST = f"""
 UPDATE retention_cursor SET ended_at = '-infinity', job = 0, rests_until = {NOW} + make_interval(secs => %(rest_s)s)
-WHERE name = '{_SWEEP}'
+WHERE name = '{SWEEP}'
 """
+
+# Index entries from the position of the sweep on, at most the limit.
+_BACKLOG = f"""
+SELECT count(*) FROM (
+    SELECT 1 FROM job
+    WHERE {HAS_HISTORY} AND changed_at < (SELECT {BEFORE})
+      AND (changed_at, id) > (
+          SELECT coalesce(max(ended_at), '-infinity'), coalesce(max(job), 0) FROM retention_cursor
+          WHERE name = '{SWEEP}')
+    ORDER BY changed_at, id LIMIT %(limit)s) old
+"""
+_OVERDUE = f"""
+SELECT name, greatest(extract(epoch FROM {NOW} - rests_until), 0)::float8 FROM retention_cursor
+WHERE rests_until > '-infinity'
+"""
+#: Greatest number of jobs that ``backlog`` counts.
+BACKLOG_MAX = 10_000
 
 # A worker that has not announced its departure may be asleep. A run would never be detected as lost if its worker's row
 # were missing.
@@ -257,6 +275,18 @@ def sweep(tx: Tx, *, keep_s: float, limit: int) -> RemovalStep:
         return RemovalStep(removed + others, before)
     tx.write(_REST, rest_s=min(REST_S, keep_s * REST_SHARE))
     return RemovalStep(removed + others, None)
+
+
+def backlog(tx: Tx, *, keep_s: float) -> int:
+    """Return the number of jobs that ended more than ``keep_s`` ago, have a history, and come after the position of the
+    sweep. At most ``BACKLOG_MAX`` are counted. Spared jobs count too, because to examine each one takes longer."""
+    return int(tx.column(_BACKLOG, keep_s=keep_s, limit=BACKLOG_MAX)[0])
+
+
+def overdue_s(tx: Tx) -> dict[str, float]:
+    """Return for how many seconds each sweep has been due and has not ended, by name; 0 while it rests. A sweep that is
+    not enabled, or has never begun, is left out."""
+    return dict(tx.rows(_OVERDUE))
 
 
 def prune_others(tx: Tx, *, keep_s: float, limit: int) -> Removed:

@@ -15,8 +15,16 @@ from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import PossiblePushes
 from sluice.ledger.lifecycle import plain_successes
 from sluice.ledger.limits import pools, rate_limits
-from sluice.ledger.reads import fleet, requesters, state_statistics, submission_lists
+from sluice.ledger.reads import (
+    fleet,
+    pool_queue,
+    requesters,
+    server_health,
+    state_statistics,
+    submission_lists,
+)
 from sluice.ledger.recovery import groomer_steps
+from sluice.ledger.retention import removal
 from sluice.ledger.stats import state_counts
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
@@ -118,6 +126,36 @@ def test_a_tick_that_finds_nothing_reads_no_waiting_jobs(
 ) -> None:
     read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        pool_queue.pool_counts,
+        state_statistics.open_submissions,
+        removal.overdue_s,
+        lambda tx: removal.backlog(tx, keep_s=1.0),
+        server_health.table_spaces,
+        server_health.oldest_transaction_s,
+    ],
+)
+def test_metrics_read_no_waiting_jobs(crowded: World, look: Callable[[Tx], object]) -> None:
+    read = crowded.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
+    assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+def test_metrics_count_waiting_jobs_up_to_a_limit(crowded: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_queue, "COUNTED_MAX", FEW // 5)
+    crowded.apps("many", concurrency=1)
+    for key in range(2 * FEW):
+        crowded.submit("many", str(key))
+
+    def look() -> None:
+        assert [(each.taken, each.behind) for each in pool_queue.pool_counts(tx)] == [(1, FEW // 5)]
+
+    with crowded.ledger.begin() as tx:
+        read = _read_by(tx, look)
+    assert read["job"] <= FEW
 
 
 def test_the_propagation_of_an_end_does_not_read_the_children_of_other_jobs(crowded: World) -> None:

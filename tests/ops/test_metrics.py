@@ -8,6 +8,7 @@ from importlib import import_module
 from inspect import getsource
 from typing import Any
 
+import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -18,8 +19,10 @@ from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import State
+from sluice.ledger.database.conninfo import complete
 from sluice.ledger.limits import app_pauses
 from sluice.ledger.recovery import leases
+from sluice.ledger.retention import job_removal, removal
 from sluice.ledger.stats.event_counters import CounterName
 from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.exposition import Histogram, text
@@ -30,6 +33,7 @@ from tests.ops.caller import printed
 from tests.ops.typist import Typist, ended
 from tests.world import World
 
+KEEP_S = 3600.0
 DAILY = {"id": "daily", "app": "a", "key": "1", "every": "1h"}
 
 
@@ -45,7 +49,9 @@ def read(written: str) -> dict[tuple[str, tuple[str, ...]], float]:
 
 def now(world: World, family: Family, *labels: str) -> float:
     """Return the value of a metric, or for a histogram the number of its observations."""
-    found = read(text(world.ledger.transact(lambda tx: numbers(tx, ["a"]))))
+    found = read(
+        text(world.ledger.transact(lambda tx: numbers(tx, ["a"], keep_s=KEEP_S, keep_jobs_s=KEEP_S)))
+    )
     name = f"{family.name}_count" if family.kind is MetricKind.HISTOGRAM else family.name
     return found.get((name, labels), 0.0)
 
@@ -162,6 +168,42 @@ def fails_with_a_rule(world: World) -> None:
     world.finish("a", Ending.ERROR)
 
 
+def shares_a_pool(world: World) -> None:
+    world.apps("a", concurrency={"limit": 2, "pool": "gpu"})
+    for key in ("1", "2", "3", "4", "5"):
+        world.submit("a", key)
+
+
+def is_planned_by_nobody(world: World) -> None:
+    world.ledger.transact(
+        lambda tx: tx.write(
+            "INSERT INTO submission (id, app, state, request, push, received_at)"
+            " VALUES ('s', 'a', 'received', '{\"app\": \"a\"}', true, %(at)s)",
+            at=tx.current_time(),
+        )
+    )
+
+
+def sweeps_and_stops(world: World) -> None:
+    """Begin a sweep of each kind, and have no process continue it."""
+    runs(world)
+    world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=KEEP_S, limit=1))
+    world.ledger.transact(lambda tx: job_removal.sweep(tx, keep_s=KEEP_S, limit=1))
+    world.now += timedelta(hours=5)
+
+
+def fills_a_table(world: World) -> None:
+    """Write 3,000 rows of 1 kB, and delete 2,000 of them again. Another connection shares its statistics when it is
+    closed."""
+    with psycopg.connect(complete(world.url)) as connection:
+        connection.execute(
+            "INSERT INTO audit (token, at, actor, action, target, result)"
+            " SELECT n, now(), 'me', repeat('x', 1000), '{}', '{}' FROM generate_series(1, 3000) n"
+        )
+        connection.commit()
+        connection.execute("DELETE FROM audit WHERE token::int > 1000")
+
+
 #: By metric: an event, the labels, and the least increase of the value.
 MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.JOBS: (submits, ("a", "ready"), 1),
@@ -181,13 +223,24 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.SCHEDULE_LATE: (is_late_with_a_schedule, (), 90),
     families.UNPLANNED: (plans_nothing, (), 90),
     families.LEADER: (is_led_no_more, (), 45),
+    families.SUBMISSIONS: (is_planned_by_nobody, ("received",), 1),
+    families.POOL_SLOTS: (shares_a_pool, ("pool gpu",), 2),
+    families.POOL_TAKEN: (shares_a_pool, ("pool gpu",), 2),
+    families.POOL_WAITING: (shares_a_pool, ("pool gpu",), 3),
+    families.RETENTION_OVERDUE: (sweeps_and_stops, ("history",), 3600),
+    families.RETENTION_BACKLOG: (sweeps_and_stops, (), 1),
+    families.TABLE_BYTES: (fills_a_table, ("audit",), 3_000_000),
+    families.TABLE_DEAD_ROWS: (fills_a_table, ("audit",), 2000),
     families.NOTIFICATIONS: (fails_with_a_rule, ("pending",), 1),
     families.APP_PAUSED: (pauses, ("a",), 1),
     families.BREAKER_OPEN: (keeps_failing, ("a",), 1),
     families.LINEAGE_DROPPED: (drops_lineage, (), 3),
 }
-#: Metrics that are not read from the ledger, each with the module and the name of the test that moves it.
+#: The other metrics, each with the module and the name of the test that moves it.
 ELSEWHERE = {
+    families.OLDEST_TRANSACTION: ("test_metrics", "test_an_open_transaction_and_its_connection_are_reported"),
+    families.CONNECTIONS: ("test_metrics", "test_an_open_transaction_and_its_connection_are_reported"),
+    families.CONNECTIONS_MAX: ("test_metrics", "test_the_limit_of_connections_is_the_one_of_the_server"),
     families.LEDGER_UP: ("test_console_probes", "test_a_ledger_that_is_back_is_reported"),
     families.BUILD_INFO: ("test_console_probes", "test_the_metrics_name_the_build"),
     families.BROKER_UP: ("test_metrics_of_brokers", "test_without_the_broker_the_other_metrics_remain"),
@@ -211,6 +264,88 @@ def test_a_metric_counts_its_event(world: World, family: Family) -> None:
     before = now(world, family, *labels)
     move(world)
     assert now(world, family, *labels) >= before + least
+
+
+def sampled(world: World) -> dict[tuple[str, tuple[str, ...]], float]:
+    return read(text(world.ledger.transact(lambda tx: numbers(tx, ["a"]))))
+
+
+def test_an_open_transaction_and_its_connection_are_reported(world: World) -> None:
+    oldest, connections = (
+        ("sluice_ledger_oldest_transaction_seconds", ()),
+        ("sluice_ledger_connections", ()),
+    )
+    before = sampled(world)
+    with psycopg.connect(world.url) as connection:
+        connection.execute("SELECT 1")
+        first, second = sampled(world), sampled(world)
+    assert before[oldest] == 0
+    assert 0 < first[oldest] < second[oldest]
+    assert second[connections] > 0
+
+
+def test_the_limit_of_connections_is_the_one_of_the_server(world: World) -> None:
+    with psycopg.connect(world.url) as connection:
+        shown = [
+            connection.execute(f"SHOW {name}").fetchone()
+            for name in ("max_connections", "superuser_reserved_connections")
+        ]
+    most, reserved = (int(row[0]) for row in shown if row)
+    found = sampled(world)
+    assert found["sluice_ledger_connections_max", ()] == most - reserved
+    assert 0 < found["sluice_ledger_connections", ()] <= most
+
+
+def test_without_retention_nothing_is_overdue(world: World) -> None:
+    sweeps_and_stops(world)
+    assert now(world, families.RETENTION_OVERDUE, "jobs") >= 3600
+    assert now(world, families.RETENTION_OVERDUE, "submissions") >= 3600
+    assert not [name for name, _ in sampled(world) if name.startswith("sluice_retention")]
+
+
+def test_a_sweep_that_rests_is_not_overdue(world: World) -> None:
+    runs(world)
+    world.ledger.transact(lambda tx: removal.sweep(tx, keep_s=KEEP_S, limit=1000))
+    assert now(world, families.RETENTION_OVERDUE, "history") == 0
+    world.now += timedelta(seconds=removal.REST_S / 2)
+    assert now(world, families.RETENTION_OVERDUE, "history") > 0, "a tenth of the retention time is over"
+
+
+def test_the_sizes_of_all_tables_are_in_the_sum(world: World) -> None:
+    found = {
+        labels: value for (name, labels), value in sampled(world).items() if name.endswith("table_bytes")
+    }
+    sizes = "SELECT sum(pg_total_relation_size(relid)) FROM pg_stat_user_tables WHERE schemaname = current_schema()"
+    assert len(found) == families.TABLES_MAX + 1
+    assert sum(found.values()) == world.ledger.transact(lambda tx: tx.column(sizes)[0])
+
+
+def test_pools_are_limited_by_number(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sluice.ledger.reads.pool_queue.METRICS_MAX", 2)
+    world.apps("a", concurrency={"limit": 1, "key": "{x}"})
+    for key in ("1", "2", "3"):
+        world.submit("a", key)
+    assert now(world, families.POOL_TAKEN, "a:*") == 2
+
+
+def test_pools_by_key_are_summed_by_app(world: World) -> None:
+    world.apps("a", concurrency={"limit": 2, "key": "{x}"})
+    for key in ("1", "2", "3"):
+        world.submit("a", key)
+    found = sampled(world)
+    pools = {labels for name, labels in found if name.startswith("sluice_pool_")}
+    assert pools == {("a:*",)}
+    assert found["sluice_pool_slots", ("a:*",)] == 6
+    assert found["sluice_pool_slots_taken", ("a:*",)] == 3
+
+
+def test_a_rate_limit_without_a_pool_has_no_slots(world: World) -> None:
+    world.apps("a", rate_limit="1/h")
+    for key in ("1", "2", "3"):
+        world.submit("a", key)
+    found = sampled(world)
+    assert ("sluice_pool_slots", ("a",)) not in found
+    assert found["sluice_pool_waiting_jobs", ("a",)] == 2
 
 
 def test_a_lost_run_is_counted_as_a_loss_and_as_a_repair(world: World) -> None:
@@ -279,7 +414,10 @@ def test_metric_names_follow_the_conventions() -> None:
         assert re.fullmatch("sluice_[a-z_]+", family.name)
         assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
         assert not family.name.endswith(("_ms", "_minutes"))
-        assert set(family.labels) <= {"app", "state", "kind", "queue", "version", "schema"}
+        assert set(family.labels) <= {
+            *("app", "state", "kind", "queue", "pool", "table"),
+            *("version", "schema"),
+        }
 
 
 def test_metrics_are_available_as_json(desk: Typist) -> None:

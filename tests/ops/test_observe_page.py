@@ -8,8 +8,12 @@ from sluice.actors.settings.settings import read_settings
 from sluice.actors.telemetry import trace_context, tracing
 from sluice.actors.telemetry.openlineage import sender
 from sluice.jobs.observe.log_context import Subject
+from sluice.jobs.states import State
+from sluice.ledger.reads.pool_queue import METRICS_MAX
 from sluice.ledger.reads.run_records import PARENTS_MAX
 from sluice.ledger.reads.state_statistics import REPAIRS
+from sluice.ledger.stats.state_counts import BUCKETS_S, TIMED
+from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.families import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +30,20 @@ def test_the_table_of_metrics_is_made_from_the_code() -> None:
         for family in FAMILIES
     ]
     assert "\n".join(["| metric | kind | labels | meaning |", "|---|---|---|---|", *rows]) + "\n" in PAGE
+
+
+def test_the_numbers_of_series_are_those_of_the_families() -> None:
+    of_states = {families.JOBS, families.TRANSITIONS}
+    others = [family for family in FAMILIES if family.labels in (("app",), ("queue",))]
+    histogram = len(BUCKETS_S) + 3
+    most = len(of_states) * len(State) + len(TIMED) * histogram + len(others)
+    plain = {State.WAITING, State.READY, State.RUNNING, State.EXECUTED, State.SUCCEEDED}
+    usual = len(of_states) * len(plain) + len(plain & {*TIMED}) * histogram + len(others)
+    assert (
+        f"about {usual // 10 * 10} with the states of jobs that succeed, and {most} with all states" in PAGE
+    )
+    assert f"{2 * (families.TABLES_MAX + 1)} for the largest tables" in PAGE
+    assert f"at most {METRICS_MAX} of them" in PAGE
 
 
 def test_all_kinds_of_repairs_are_named() -> None:

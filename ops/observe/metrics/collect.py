@@ -81,8 +81,13 @@ class Metrics:
         }
 
     def _read_ledger(self) -> dict[Family, Values]:
-        defined = self._context.catalogue if self._context.settings.apps else {}
-        found: dict[Family, Values] = self._ask(lambda tx: numbers(tx, [*defined]))
+        settings = self._context.settings
+        defined = [*self._context.catalogue] if settings.apps else []
+
+        def ask(tx: Tx) -> dict[Family, Values]:
+            return numbers(tx, defined, keep_s=settings.keep_history_s, keep_jobs_s=settings.keep_jobs_s)
+
+        found: dict[Family, Values] = self._ask(ask)
         return found
 
     def _read_broker(self, until: float) -> dict[Family, Values]:

@@ -3,6 +3,13 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from sluice.ledger.reads.pool_queue import COUNTED_MAX
+from sluice.ledger.reads.state_statistics import SUBMISSIONS_MAX
+from sluice.ledger.retention.removal import BACKLOG_MAX
+
+#: Tables that are reported by name. The others are small.
+TABLES_MAX = 10
+
 
 class MetricKind(StrEnum):
     GAUGE = "gauge"
@@ -56,7 +63,7 @@ WORKERS = Family(
     "sluice_workers",
     MetricKind.GAUGE,
     ("state",),
-    "Worker processes: alive, or lost within the last hour. The lease of a lost worker ended before it shut down.",
+    "Worker processes: alive, or lost within the last ten minutes. The lease of a lost one ended before it shut down.",
 )
 THREADS = Family(
     "sluice_worker_threads",
@@ -133,6 +140,72 @@ NOTIFICATIONS = Family(
     ("state",),
     "Deliveries of notifications: pending, and given up (dead).",
 )
+SUBMISSIONS = Family(
+    "sluice_submissions",
+    MetricKind.GAUGE,
+    ("state",),
+    f"Submissions that have not ended: received (not planned yet), and active; counted up to {SUBMISSIONS_MAX:,}.",
+)
+POOL_SLOTS = Family(
+    "sluice_pool_slots",
+    MetricKind.GAUGE,
+    ("pool",),
+    "Slots of the pool, if jobs have one or wait for one. `APP:*` is the sum over the app's pools by key.",
+)
+POOL_TAKEN = Family(
+    "sluice_pool_slots_taken",
+    MetricKind.GAUGE,
+    ("pool",),
+    f"Taken slots of the pool: its ready and running jobs, counted up to {COUNTED_MAX:,}.",
+)
+POOL_WAITING = Family(
+    "sluice_pool_waiting_jobs",
+    MetricKind.GAUGE,
+    ("pool",),
+    f"Jobs that wait for a slot of the pool, or for a token of a rate limit, counted up to {COUNTED_MAX:,}.",
+)
+RETENTION_OVERDUE = Family(
+    "sluice_retention_overdue_seconds",
+    MetricKind.GAUGE,
+    ("kind",),
+    "For how long the removal of old history, jobs or submissions has been due and has not ended; 0 while it rests.",
+)
+RETENTION_BACKLOG = Family(
+    "sluice_retention_backlog_jobs",
+    MetricKind.GAUGE,
+    (),
+    f"Jobs with a history that is older than SLUICE_KEEP_HISTORY, counted up to {BACKLOG_MAX:,}.",
+)
+TABLE_BYTES = Family(
+    "sluice_ledger_table_bytes",
+    MetricKind.GAUGE,
+    ("table",),
+    f"Size of the {TABLES_MAX} largest tables with their indexes; `other` is the sum of the other tables.",
+)
+TABLE_DEAD_ROWS = Family(
+    "sluice_ledger_table_dead_rows",
+    MetricKind.GAUGE,
+    ("table",),
+    "Dead rows of these tables, as Postgres estimates them.",
+)
+OLDEST_TRANSACTION = Family(
+    "sluice_ledger_oldest_transaction_seconds",
+    MetricKind.GAUGE,
+    (),
+    "Age of the oldest open transaction in the ledger's database, as far as the role may see it.",
+)
+CONNECTIONS = Family(
+    "sluice_ledger_connections",
+    MetricKind.GAUGE,
+    (),
+    "Connections to the server of the ledger, of all users.",
+)
+CONNECTIONS_MAX = Family(
+    "sluice_ledger_connections_max",
+    MetricKind.GAUGE,
+    (),
+    "Connections that the server allows to users without superuser rights.",
+)
 LEDGER_UP = Family(
     "sluice_ledger_up", MetricKind.GAUGE, (), "Whether the ledger answered, within two seconds."
 )
@@ -160,5 +233,7 @@ FAMILIES = (
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, APP_DEFINITIONS),
     *(WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
     *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED, NOTIFICATIONS),
+    *(SUBMISSIONS, POOL_SLOTS, POOL_TAKEN, POOL_WAITING, RETENTION_OVERDUE, RETENTION_BACKLOG),
+    *(TABLE_BYTES, TABLE_DEAD_ROWS, OLDEST_TRANSACTION, CONNECTIONS, CONNECTIONS_MAX),
     *(APP_PAUSED, BREAKER_OPEN, BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),
 )

@@ -5,13 +5,16 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from sluice.broker.messages import CONTROL
+from sluice.jobs.model.pool import UNLIMITED
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.limits.app_pauses import pauses
 from sluice.ledger.notifications.dead_letters import delivery_counts
-from sluice.ledger.reads import fleet, state_statistics
+from sluice.ledger.reads import fleet, server_health, state_statistics
 from sluice.ledger.reads.fleet import differing
+from sluice.ledger.reads.pool_queue import pool_counts
 from sluice.ledger.reads.state_statistics import standing
+from sluice.ledger.retention import removal
 from sluice.ledger.stats.event_counters import CounterName, happened
 from sluice.ledger.stats.state_counts import BUCKETS_S
 from sluice.ops.observe.metrics import families
@@ -21,8 +24,12 @@ from sluice.ops.observe.metrics.families import Family
 _ONE: tuple[str, ...] = ()
 
 
-def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
-    """Return the values. ``defined`` are the apps of the definitions. Apps that have had jobs are added to them."""
+def numbers(
+    tx: Tx, defined: Collection[str], *, keep_s: float | None = None, keep_jobs_s: float | None = None
+) -> dict[Family, Values]:
+    """Return the values. ``defined`` are the apps of the definitions. Apps that have had jobs are added to them.
+    ``keep_s`` and ``keep_jobs_s`` are the retention times. None means indefinitely, so nothing is due.
+    """
     entered = state_statistics.entered(tx)
     apps = sorted({*defined, *(app for app, _ in entered)})
     return {
@@ -37,6 +44,12 @@ def numbers(tx: Tx, defined: Collection[str]) -> dict[Family, Values]:
         **_of_what_stopped(tx),
         **_of_pauses(tx, apps),
         **_of_notifications(tx),
+        **_of_pools(tx),
+        **_of_retention(tx, keep_s, keep_jobs_s),
+        **_of_server(tx),
+        families.SUBMISSIONS: {
+            (state,): many for state, many in state_statistics.open_submissions(tx).items()
+        },
     }
 
 
@@ -97,6 +110,49 @@ def _of_what_stopped(tx: Tx) -> dict[Family, Values]:
 def _of_notifications(tx: Tx) -> dict[Family, Values]:
     found = delivery_counts(tx)
     return {families.NOTIFICATIONS: {("pending",): found.pending, ("dead",): found.dead}}
+
+
+def _of_pools(tx: Tx) -> dict[Family, Values]:
+    """Return the values by pool. Pools by key are summed by app, because their number has no limit, and because a key
+    may contain anything.
+    """
+    slots, taken, waiting = Counter[tuple[str, ...]](), Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for each in pool_counts(tx):
+        app, colon, _ = each.pool.partition(":")
+        named = (f"{app}:*" if colon else each.pool,)
+        taken[named] += each.taken
+        waiting[named] += each.behind
+        if each.slots is not None and each.slots != UNLIMITED:
+            slots[named] += each.slots
+    return {families.POOL_SLOTS: slots, families.POOL_TAKEN: taken, families.POOL_WAITING: waiting}
+
+
+def _of_retention(tx: Tx, keep_s: float | None, keep_jobs_s: float | None) -> dict[Family, Values]:
+    """Return the values of the sweeps that the settings enable. Another process may still have the position of one that
+    they disable."""
+    limits = {removal.SWEEP: keep_s, "jobs": keep_jobs_s, "submissions": keep_jobs_s}
+    overdue = removal.overdue_s(tx)
+    return {
+        families.RETENTION_OVERDUE: {
+            (kind,): overdue.get(kind, 0.0) for kind, limit_s in limits.items() if limit_s is not None
+        },
+        families.RETENTION_BACKLOG: {} if keep_s is None else {_ONE: removal.backlog(tx, keep_s=keep_s)},
+    }
+
+
+def _of_server(tx: Tx) -> dict[Family, Values]:
+    facts = server_health.server(tx)
+    tables = server_health.table_spaces(tx)
+    named, others = tables[: families.TABLES_MAX], tables[families.TABLES_MAX :]
+    return {
+        families.TABLE_BYTES: {(each.name,): each.bytes for each in named}
+        | {("other",): sum(each.bytes for each in others)},
+        families.TABLE_DEAD_ROWS: {(each.name,): each.dead for each in named}
+        | {("other",): sum(each.dead for each in others)},
+        families.OLDEST_TRANSACTION: {_ONE: server_health.oldest_transaction_s(tx)},
+        families.CONNECTIONS: {_ONE: facts.taken},
+        families.CONNECTIONS_MAX: {_ONE: facts.places},
+    }
 
 
 def _of_pauses(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
