@@ -1,4 +1,4 @@
-"""Evaluator of the part of PromQL that alerts about gauges need. The values are of one moment.
+"""Evaluator of the part of PromQL that alerts need. The values are of one moment, and of one before each range.
 
 Prometheus's own program, which could evaluate them, is not available to the tests. The expressions are parsed by
 Prometheus's grammar.
@@ -6,7 +6,7 @@ Prometheus's grammar.
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import promql_parser
@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 #: Values by their labels.
 Vector = dict[frozenset[tuple[str, str]], float]
+Labels = frozenset[tuple[str, str]]
 
 _COMPARES: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -21,6 +22,12 @@ _COMPARES: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
+}
+_SUMS: Mapping[str, Callable[[float, float], float]] = {
+    "*": operator.mul,
+    "-": operator.sub,
+    "+": operator.add,
+    "/": operator.truediv,
 }
 
 
@@ -33,26 +40,92 @@ def instant(written: str) -> dict[str, Vector]:
     return found
 
 
-def value_of(expression: str, said: Mapping[str, Vector]) -> Vector:
-    return _of(promql_parser.parse(expression), said)
+def value_of(
+    expression: str, said: Mapping[str, Vector], before: Mapping[str, Vector] | None = None
+) -> Vector:
+    """Return the value. ``before`` are the samples at the begin of each range. A series that did not exist then has no
+    increase, as in Prometheus.
+    """
+    found = _Moment(said, before or {}).of(promql_parser.parse(expression))
+    assert isinstance(found, dict)
+    return found
 
 
-def _of(node: Any, said: Mapping[str, Vector]) -> Vector:
-    match node:
-        case promql_parser.VectorSelector():
-            return {
-                labels: value
-                for labels, value in said.get(node.name, {}).items()
-                if all(_matches(each, dict(labels)) for each in node.matchers.matchers)
-            }
-        case promql_parser.BinaryExpr() if str(node.op) in _COMPARES:
-            compares, bound = _COMPARES[str(node.op)], node.rhs.val
-            return {labels: value for labels, value in _of(node.lhs, said).items() if compares(value, bound)}
-        case promql_parser.BinaryExpr():
-            return _set(str(node.op), _of(node.lhs, said), _of(node.rhs, said), _told_apart_by(node))
-        case promql_parser.Call() if node.func.name == "absent":
-            return {} if _of(node.args[0], said) else {frozenset(): 1.0}
-    raise AssertionError(f"{node} is more than is understood here")
+class _Moment:
+    def __init__(self, said: Mapping[str, Vector], before: Mapping[str, Vector]) -> None:
+        self._said = said
+        self._before = before
+
+    def of(self, node: Any) -> Vector | float:
+        match node:
+            case promql_parser.VectorSelector():
+                return _selected(node, self._said)
+            case promql_parser.NumberLiteral():
+                return float(node.val)
+            case promql_parser.BinaryExpr():
+                return self._binary(node)
+            case promql_parser.AggregateExpr() if str(node.op) == "sum":
+                return _sums(self._vector(node.expr), node.modifier.labels if node.modifier else [])
+            case promql_parser.Call():
+                return self._call(node.func.name, node.args)
+        raise AssertionError(f"{node} is more than is understood here")
+
+    def _call(self, name: str, arguments: Sequence[Any]) -> Vector:
+        match name:
+            case "absent":
+                return {} if self.of(arguments[0]) else {frozenset(): 1.0}
+            case "increase" | "rate":
+                return self._increase(arguments[0], per_s=name == "rate")
+        raise AssertionError(f"{name} is more than is understood here")
+
+    def _vector(self, node: Any) -> Vector:
+        found = self.of(node)
+        assert isinstance(found, dict), node
+        return found
+
+    def _binary(self, node: Any) -> Vector:
+        how, left, right = str(node.op), self.of(node.lhs), self.of(node.rhs)
+        if how in _COMPARES:
+            pairs = _pairs(left, right)
+            return {labels: one for labels, (one, other) in pairs.items() if _COMPARES[how](one, other)}
+        if how in _SUMS:
+            pairs = _pairs(left, right)
+            return {labels: _SUMS[how](one, other) for labels, (one, other) in pairs.items()}
+        assert isinstance(left, dict)
+        assert isinstance(right, dict)
+        return _set(how, left, right, _told_apart_by(node))
+
+    def _increase(self, node: Any, *, per_s: bool) -> Vector:
+        now, then = _selected(node.vector_selector, self._said), _selected(node.vector_selector, self._before)
+        length_s = node.range.total_seconds() if per_s else 1.0
+        return {labels: (now[labels] - then[labels]) / length_s for labels in now.keys() & then.keys()}
+
+
+def _selected(node: Any, said: Mapping[str, Vector]) -> Vector:
+    return {
+        labels: value
+        for labels, value in said.get(node.name, {}).items()
+        if all(_matches(each, dict(labels)) for each in node.matchers.matchers)
+    }
+
+
+def _sums(vector: Vector, by: Sequence[str]) -> Vector:
+    found: Vector = {}
+    for labels, value in vector.items():
+        kept = frozenset(each for each in labels if each[0] in by)
+        found[kept] = found.get(kept, 0.0) + value
+    return found
+
+
+def _pairs(left: Vector | float, right: Vector | float) -> dict[Labels, tuple[float, float]]:
+    """Return the values on both sides of an operator, by labels. A number belongs to all labels."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return {labels: (left[labels], right[labels]) for labels in left.keys() & right.keys()}
+    if isinstance(left, dict):
+        assert not isinstance(right, dict)
+        return {labels: (value, right) for labels, value in left.items()}
+    assert isinstance(right, dict)
+    return {labels: (left, value) for labels, value in right.items()}
 
 
 def _set(how: str, left: Vector, right: Vector, told_apart_by: set[str] | None) -> Vector:

@@ -33,7 +33,9 @@ def numbers(
     entered = state_statistics.entered(tx)
     apps = sorted({*defined, *(app for app, _ in entered)})
     return {
-        families.TRANSITIONS: {(app, state): times for (app, state), times in entered.items()},
+        # A counter that appears with 1 has no increase, and the first saga that could not be undone has to raise an
+        # alert.
+        families.TRANSITIONS: {(app, State.FATAL): 0 for app in apps} | entered,
         families.STATE_SECONDS: {
             named: Histogram(BUCKETS_S, stays.within, stays.seconds)
             for named, stays in state_statistics.stays(tx).items()
