@@ -14,6 +14,7 @@ import yaml
 from sluice.broker.messages import CONTROL
 from sluice.jobs.states import State
 from sluice.ledger.reads.state_statistics import REPAIRS
+from sluice.ops.observe.metrics import families
 from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
 from sluice.ops.observe.overview import alarms
 from sluice.ops.observe.overview.alarms import Severity
@@ -98,6 +99,36 @@ def test_counters_are_used_as_rates_and_gauges_are_not() -> None:
 def test_every_metric_is_on_the_board() -> None:
     text = " ".join(of_board())
     assert [family.name for family in FAMILIES if family.name not in text] == []
+
+
+#: Rows of the board about one part of the installation, and the metrics that must be in each.
+ROWS = {
+    "Ledger": {
+        *(families.TABLE_BYTES, families.TABLE_DEAD_ROWS, families.OLDEST_TRANSACTION),
+        *(families.CONNECTIONS, families.CONNECTIONS_MAX),
+    },
+    "Submissions": {families.SUBMISSIONS, families.REFUSED_SUBMISSIONS},
+    "Pools": {families.POOL_SLOTS, families.POOL_TAKEN, families.POOL_WAITING},
+    "Retention": {families.RETENTION_OVERDUE, families.RETENTION_BACKLOG},
+    "At a glance": {families.LEDGER_UP, families.BUILD_INFO, families.BROKER_UP},
+}
+
+
+@pytest.mark.parametrize("title", ROWS)
+def test_a_row_has_the_metrics_of_its_part(title: str) -> None:
+    rows = sorted(
+        (panel["gridPos"]["y"], panel["title"]) for panel in BOARD["panels"] if panel["type"] == "row"
+    )
+    begin = next(y for y, each in rows if each == title)
+    end = min((y for y, _ in rows if y > begin), default=1000)
+    panels = [panel for panel in PANELS if begin < panel["gridPos"]["y"] < end]
+    used = {
+        selector.name
+        for panel in panels
+        for target in panel["targets"]
+        for selector in selectors(parsed(target["expr"]))
+    }
+    assert used >= {family.name for family in ROWS[title]}
 
 
 def test_panels_do_not_overlap() -> None:
