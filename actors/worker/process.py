@@ -43,6 +43,7 @@ from sluice.jobs.model.queues import expand, follows_apps
 from sluice.jobs.observe.failpoints import Failpoint, reached
 from sluice.jobs.runners.function.thread import is_coroutine
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.stats.event_counters import CounterName
 
 _LOG = logging.getLogger("sluice.process")
 
@@ -217,7 +218,9 @@ class Process:
             give_back=self._running.give_back,
             known=lambda: self._definitions.known,
             meter=ProcessCounters(
-                self._ledger, self._observers.counts(), mean_run_times=self._running.mean_run_times.news
+                self._ledger,
+                {**self._observers.counts(), CounterName.BLOB_LOST: lambda: self._stores.blobs.losses},
+                mean_run_times=self._running.mean_run_times.news,
             ),
             health_file=self._settings.health_path,
         )

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from threading import Lock
 from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -40,28 +41,28 @@ class Stored(NamedTuple):
 class BlobStore:
     """Store at ``url``, which is a folder or an address for fsspec, for example ``s3://bucket/sluice``.
 
-    Nothing is opened before the first blob.
+    Nothing is opened before the first blob. ``losses`` counts the blobs that could not be stored whole.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._lock = Lock()
+        self.losses = 0
+
+    def count_loss(self) -> None:
+        """Count a blob that could not be stored whole."""
+        with self._lock:
+            self.losses += 1
 
     def put(self, place: str, content: IO[bytes]) -> str:
-        """Store the content under a new name below ``place`` and return the name. A failure leaves nothing."""
-        name = f"{place}-{uuid4().hex}"
-        with self._told_as(f"{name} could not be stored"):
-            files, root = self._opened()
-            path = f"{root}/{name}"
-            if _is_folder(files):
-                folders.make_root(root)
-            try:
-                with _begun(files, path) as target:
-                    shutil.copyfileobj(content, target, _CHUNK_BYTES)
-            except BaseException:
-                with suppress(OSError):
-                    files.rm_file(path)
-                raise
-        return name
+        """Store the content under a new name below ``place`` and return the name. A failure leaves nothing, and counts
+        as a loss.
+        """
+        try:
+            return self._put(f"{place}-{uuid4().hex}", content)
+        except BlobsUnavailable:
+            self.count_loss()
+            raise
 
     def read(self, name: str) -> Iterator[bytes]:
         """Yield the content of the blob in chunks."""
@@ -94,6 +95,21 @@ class BlobStore:
                     at = _written_at(facts)
                     if at is not None:
                         yield Stored(f"{folder.removeprefix(root)}/{word}".strip("/"), at)
+
+    def _put(self, name: str, content: IO[bytes]) -> str:
+        with self._told_as(f"{name} could not be stored"):
+            files, root = self._opened()
+            path = f"{root}/{name}"
+            if _is_folder(files):
+                folders.make_root(root)
+            try:
+                with _begun(files, path) as target:
+                    shutil.copyfileobj(content, target, _CHUNK_BYTES)
+            except BaseException:
+                with suppress(OSError):
+                    files.rm_file(path)
+                raise
+        return name
 
     def _opened(self) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # noqa: PLC0415  # A tenth of a second, for few runs.

@@ -69,6 +69,7 @@ def _stored(
         say(f"the complete {what} of {size_text(excerpt.spool.size)} was not kept: {limit}")
         return None
     if excerpt.spool.trouble is not None:
+        blobs.count_loss()
         say(f"the complete {what} was not kept: {excerpt.spool.trouble}")
     place = f"{assignment.name.app}/{assignment.token}/{assignment.claim}-{what}"
     try:

@@ -306,6 +306,15 @@ ORDER BY app, workers DESC, digest
 """
 
 
+#: Maximum number of digests that are returned.
+DIGESTS_MAX = 10
+_DIGESTS = f"""
+SELECT catalogue, count(*) FROM worker
+WHERE left_at IS NULL AND lease_until > {NOW} AND catalogue IS NOT NULL
+GROUP BY catalogue ORDER BY count(*) DESC, catalogue LIMIT {DIGESTS_MAX}
+"""
+
+
 class Variant(Struct, frozen=True, kw_only=True):
     """Definition of an app. ``workers`` is the number of living workers that have it; ``one`` of them is named.
     ``is_own``: this process has it too."""
@@ -315,6 +324,11 @@ class Variant(Struct, frozen=True, kw_only=True):
     workers: int
     one: str | None
     is_own: bool
+
+
+def definition_digests(tx: Tx) -> dict[str, int]:
+    """Return the number of living workers by the digest of all their definitions."""
+    return dict(tx.rows(_DIGESTS))
 
 
 def differing(tx: Tx, own: KnownDefinitions | None = None) -> Sequence[Variant]:

@@ -34,6 +34,8 @@ class CounterName(StrEnum):
     ROUND_TRIP = "round_trip"
     #: A lineage event was dropped.
     LINEAGE_DROPPED = "lineage_dropped"
+    #: The output or the result of a run could not be stored whole.
+    BLOB_LOST = "blob_lost"
 
 
 def add(tx: Tx, counts: Mapping[tuple[CounterName, str], int]) -> None:

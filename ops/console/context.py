@@ -21,6 +21,8 @@ from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
 T = TypeVar("T")
+#: Connections for probes and metrics: one for each of the two, and as many for reads that were given up.
+PROBE_CONNECTIONS = 4
 
 
 class Pictures:
@@ -58,7 +60,7 @@ class ConsoleContext:
         self.pictures = Pictures()
         self.demand = Recent(self.ask)
         # With connections of its own, because other calls may hold all of the installation's.
-        self._apart = Installation(context, beside=installation)
+        self._apart = Installation(context, beside=installation, connections=PROBE_CONNECTIONS)
         self.metrics = Metrics(context, installation, self._apart.ask)
         self.ledger_probe = self.metrics.ledger_probe
 

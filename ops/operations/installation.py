@@ -34,21 +34,28 @@ _LOG = logging.getLogger("sluice.broker")
 class Installation:
     """Ledger, broker and client. Each is opened at its first use and closed with the ``OperatorContext``. ``works``:
     the process works for a long time. ``beside``: an installation with the same ledger, for which this one has separate
-    connections.
+    connections, at most ``connections``.
     """
 
     def __init__(
-        self, context: OperatorContext, *, works: bool = False, beside: "Installation | None" = None
+        self,
+        context: OperatorContext,
+        *,
+        works: bool = False,
+        beside: "Installation | None" = None,
+        connections: int = 8,
     ) -> None:
         self._context = context
         self._works = works
         self._beside = beside
+        self._connections = connections
 
     @cached_property
     def ledger(self) -> Ledger:
         if self._beside is not None:
             other = self._beside.ledger
-            return self._context.keep(closing(Ledger(other.url, pooler_url=other.pooler_url)))
+            ledger = Ledger(other.url, connections=self._connections, pooler_url=other.pooler_url)
+            return self._context.keep(closing(ledger))
         return self._context.keep(
             open_ledger(self._context.settings, steady=self._works, may_make=self._context.may_make_ledger)
         )

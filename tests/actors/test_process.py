@@ -4,9 +4,11 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.definitions import Definitions
@@ -18,6 +20,7 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.fixtures import empty
 from sluice.ledger.reads.schedule_states import recent
 from sluice.ledger.recovery.invariants import breaches
+from sluice.ledger.stats.event_counters import CounterName, happened
 from tests.jobs.runners.runner_bench import eventually
 
 SETTINGS = Settings(apps=("sluice.jobs.examples.shops",), tick_s=0.1, lease_s=3.0, grace_s=5.0)
@@ -60,6 +63,21 @@ def test_cancelling_a_submission_ends_its_jobs(process: Process) -> None:
     while not process.client.cancel(id_) and time.monotonic() < deadline:
         id_ = process.client.submit(Submission(app="report", key="20261122"))
     assert process.client.wait(id_, timeout_s=10).state is SubmissionState.CANCELLED
+
+
+def test_an_output_that_cannot_be_stored_is_counted(ledger_url: str, tmp_path: Path) -> None:
+    source = tmp_path / "apps.json"
+    loud = {"job_id": "{x}", "bash_cmd": "yes 0123456789 | head -c 100000", "keep_output": True}
+    source.write_text(json.dumps({"loud": loud}))
+    settings = replace(SETTINGS, apps=(str(source),), blobs_url="nosuch://bucket")
+    with closing(Ledger(ledger_url)) as ledger, closing(connect("memory://")) as broker:
+        ledger.transact(empty)
+        made = Process(settings, Definitions(settings), ledger, broker, threads=1)
+        made.start()
+        id_ = made.client.submit(Submission(app="loud", key="1"))
+        assert made.client.wait(id_, timeout_s=30).state is SubmissionState.SUCCEEDED
+        made.stop()
+        assert ledger.transact(happened)[CounterName.BLOB_LOST, ""] == 1
 
 
 def test_a_process_that_serves_the_schedulers_queue_fires_due_times(ledger_url: str, tmp_path: Path) -> None:

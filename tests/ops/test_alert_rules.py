@@ -217,6 +217,9 @@ CASES: Mapping[str, Samples] = {
         'sluice_retention_overdue_seconds{kind="history"} 3600',
     ),
     "SluiceMetricsAway": Samples("", f'{_BUILD}sluice_workers{{state="alive"}} 1\nsluice_ledger_up 1'),
+    "SluiceBlobsLost": Samples(
+        "sluice_blobs_lost_total 3", "sluice_blobs_lost_total 2", "sluice_blobs_lost_total 2"
+    ),
     "SluiceLineageDropped": Samples(
         "sluice_lineage_dropped_total 3", "sluice_lineage_dropped_total 2", "sluice_lineage_dropped_total 2"
     ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from importlib import import_module
 from inspect import getsource
+from io import BytesIO
 from typing import Any
 
 import psycopg
@@ -15,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sluice.actors.executor.transactions import record
 from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.broker.messages import CONTROL
+from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
@@ -162,6 +164,14 @@ def drops_lineage(world: World) -> None:
     meter.read()
 
 
+def loses_a_blob(world: World) -> None:
+    blobs = BlobStore("nosuch://bucket")
+    meter = ProcessCounters(world.ledger, {CounterName.BLOB_LOST: lambda: blobs.losses})
+    with pytest.raises(BlobsUnavailable):
+        blobs.put("a/t/1-output", BytesIO(b"text"))
+    meter.read()
+
+
 def fails_with_a_rule(world: World) -> None:
     world.apps("a", notify=[{"on": ["failed"], "webhook": "https://alerts.example.org/"}])
     world.submit("a")
@@ -235,6 +245,8 @@ MOVES: dict[Family, tuple[Callable[[World], None], tuple[str, ...], float]] = {
     families.APP_PAUSED: (pauses, ("a",), 1),
     families.BREAKER_OPEN: (keeps_failing, ("a",), 1),
     families.LINEAGE_DROPPED: (drops_lineage, (), 3),
+    families.BLOBS_LOST: (loses_a_blob, (), 1),
+    families.WORKER_DEFINITIONS: (rolls_out, (KnownDefinitions(apps={"a": "two"}).digest,), 1),
 }
 #: The other metrics, each with the module and the name of the test that moves it.
 ELSEWHERE = {
@@ -415,7 +427,7 @@ def test_metric_names_follow_the_conventions() -> None:
         assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
         assert not family.name.endswith(("_ms", "_minutes"))
         assert set(family.labels) <= {
-            *("app", "state", "kind", "queue", "pool", "table"),
+            *("app", "state", "kind", "queue", "pool", "table", "digest"),
             *("version", "schema"),
         }
 

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+from sluice.ledger.reads.fleet import DIGESTS_MAX
 from sluice.ledger.reads.pool_queue import COUNTED_MAX
 from sluice.ledger.reads.state_statistics import SUBMISSIONS_MAX
 from sluice.ledger.retention.removal import BACKLOG_MAX
@@ -58,6 +59,12 @@ APP_DEFINITIONS = Family(
     MetricKind.GAUGE,
     ("app",),
     "How many different definitions of the app living workers use; more than 1 only during a roll-out.",
+)
+WORKER_DEFINITIONS = Family(
+    "sluice_worker_definitions",
+    MetricKind.GAUGE,
+    ("digest",),
+    f"Living workers by the digest of all their definitions, for the {DIGESTS_MAX} digests with most workers.",
 )
 WORKERS = Family(
     "sluice_workers",
@@ -133,6 +140,12 @@ BREAKER_OPEN = Family(
 )
 LINEAGE_DROPPED = Family(
     "sluice_lineage_dropped_total", MetricKind.COUNTER, (), "Events of lineage that could not be sent."
+)
+BLOBS_LOST = Family(
+    "sluice_blobs_lost_total",
+    MetricKind.COUNTER,
+    (),
+    "Outputs and results that could not be stored whole: the store or the disk failed, or an output was too long.",
 )
 NOTIFICATIONS = Family(
     "sluice_notifications",
@@ -231,8 +244,8 @@ BROKER_DEAD = Family(
 FAMILIES = (
     *(LEDGER_UP, BUILD_INFO),
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, APP_DEFINITIONS),
-    *(WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
-    *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED, NOTIFICATIONS),
+    *(WORKER_DEFINITIONS, WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
+    *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED, BLOBS_LOST, NOTIFICATIONS),
     *(SUBMISSIONS, POOL_SLOTS, POOL_TAKEN, POOL_WAITING, RETENTION_OVERDUE, RETENTION_BACKLOG),
     *(TABLE_BYTES, TABLE_DEAD_ROWS, OLDEST_TRANSACTION, CONNECTIONS, CONNECTIONS_MAX),
     *(APP_PAUSED, BREAKER_OPEN, BROKER_UP, BROKER_MESSAGES, BROKER_DEAD),

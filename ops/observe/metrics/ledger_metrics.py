@@ -78,6 +78,9 @@ def _of_workers(tx: Tx, apps: Collection[str]) -> dict[Family, Values]:
     return {
         families.QUEUE_WORKERS: {(queue,): servers.get(queue, 0) for queue in queues},
         families.APP_DEFINITIONS: {(app,): different.get(app, 1) for app in apps},
+        families.WORKER_DEFINITIONS: {
+            (digest,): workers for digest, workers in fleet.definition_digests(tx).items()
+        },
         families.WORKERS: {("alive",): crew.alive, ("lost",): crew.lost},
         families.THREADS: {("busy",): crew.busy, ("idle",): crew.threads - crew.busy},
     }
@@ -94,6 +97,7 @@ def _of_troubles(tx: Tx) -> dict[Family, Values]:
         families.REPAIRS: {(kind,): times for kind, times in sorted(kinds.items())},
         families.ROUND_TRIPS: {_ONE: found.get((CounterName.ROUND_TRIP, ""), 0)},
         families.LINEAGE_DROPPED: {_ONE: found.get((CounterName.LINEAGE_DROPPED, ""), 0)},
+        families.BLOBS_LOST: {_ONE: found.get((CounterName.BLOB_LOST, ""), 0)},
     }
 
 

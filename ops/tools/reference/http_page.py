@@ -21,9 +21,9 @@ curl -s localhost:8484/api/submissions -H "Authorization: Bearer $TOKEN" -H 'Con
 A submission whose `id` belongs to a submission with [other content](messages.md#repeat-a-submission) is answered with
 409.
 
-Every call needs a [token](console.md#who-may-what), sent as `Authorization: Bearer TOKEN`: the configured
-token, or the token that the console made, in `.sluice/console.token`. The role *view* may read, and *operate* may also
-act. This page is generated from the table of calls.
+Every call but the [probes](console.md#probes) needs a [token](console.md#who-may-what), sent as
+`Authorization: Bearer TOKEN`: the configured token, or the token that the console made, in `.sluice/console.token`. The
+role *view* may read, and *operate* may also act. This page is generated from the table of calls.
 
 | call | role | parameters | effect |
 |---|---|---|---|

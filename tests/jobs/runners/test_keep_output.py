@@ -123,6 +123,7 @@ def test_a_failing_blob_store_does_not_fail_the_job(bench: Bench, url: str) -> N
     (bench.folder / "file").write_text("where a folder should be")
     bench.stores = bench.stores._replace(blobs=BlobStore(url.replace("{folder}", str(bench.folder))))
     _broken(bench.bash(LONG, policy=KEEP))
+    assert bench.stores.blobs.losses == 1
 
 
 def test_a_full_disk_does_not_fail_the_job(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +162,7 @@ def test_output_above_the_storage_limit_is_cut_and_logged(
     outcome = bench.bash(LONG, policy=KEEP)
     assert len(whole(bench, outcome.output_blob)) == 70_000
     assert "it is longer than 70000 bytes" in outcome.log
+    assert bench.stores.blobs.losses == 1
 
 
 def test_memory_does_not_grow_with_the_output(bench: Bench) -> None:
