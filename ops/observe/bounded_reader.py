@@ -18,10 +18,10 @@ GIVEN_UP_S = 30.0
 class BoundedReader(Generic[T]):
     """Reader with one read at a time, in a thread of its own.
 
-    A caller that waits in vain leaves the read running, and the next caller joins it. So a server that hangs holds one
-    thread, however often it is read. ``read`` returns the result or raises SluiceError. ``subject`` names the result in
-    the log, which has one line at the begin of an outage and one at its end. A result is returned again to callers
-    within ``reuse_s`` seconds.
+    A caller that waits in vain leaves the read running, and the next caller joins it, for up to ``given_up_s``. So the
+    number of threads does not depend on the number of callers. ``read`` returns the result or raises SluiceError.
+    ``subject`` names the result in the log, which has one line at the begin of an outage and one at its end. A result
+    is returned again to callers within ``reuse_s`` seconds.
     """
 
     def __init__(
@@ -71,7 +71,8 @@ class BoundedReader(Generic[T]):
             self._failed = True
         except Exception:
             # A defect of Sluice. The caller knows no value, and the log has the cause.
-            self._log.exception("%s: unknown", self._subject)
+            if not self._failed:
+                self._log.exception("%s: unknown for now", self._subject)
             self._failed = True
         else:
             if self._failed:
