@@ -9,7 +9,7 @@ does not run at all lets the file age. ``ready`` is true if the lease was valid 
 
 Only one thread writes it. A reader sees a whole file, because each one replaces the one before. A crash leaves a file
 that ages; a worker that starts removes it. If a worker has several processes, all write the same file, so it shows that
-one of them is healthy.
+some process is healthy.
 """
 
 import logging

@@ -67,7 +67,7 @@ class Answering:
         return self._not_for(here, who) or self._called(here, words, request, who)
 
     def is_bounded(self, request: Request) -> bool:
-        """Return whether the request takes at most two seconds whatever the ledger does."""
+        """Return whether the request takes at most two seconds, even if the ledger hangs."""
         found = self._routes_at(_words(request.path))
         return any(route.bounded and route.method == request.verb for route in found)
 

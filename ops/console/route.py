@@ -37,7 +37,7 @@ class Route(Struct, frozen=True, kw_only=True):
     ``path`` has names in braces, each of which stands for any part. ``words`` lists the values that a name may
     stand for, if only some are allowed. The call returns the document, or an ``Answer``. ``answers`` is the type of
     the document, for the description. A call without a ``role`` needs no token. A ``bounded`` call takes at most two
-    seconds whatever the ledger does, so it takes none of the places that other calls may hold.
+    seconds, even if the ledger hangs. So it needs none of the places that other calls may hold.
     """
 
     method: str

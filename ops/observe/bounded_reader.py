@@ -39,15 +39,15 @@ class BoundedReader(Generic[T]):
         self._reuse_s = reuse_s
         self._given_up_s = given_up_s
         self._lock = Lock()
-        self._current: _Read[T] | None = None
+        self._current: _PendingRead[T] | None = None
         self._failed = False
 
     def start(self) -> "Callable[[float], T | None]":
-        """Start a read, or join the one that runs. Return a function that waits for the result until a time of
+        """Start a read, or join a running one. Return a function that waits for the result until a time of
         ``monotonic``. It returns None if the read has failed or has not ended by then."""
         with self._lock:
             if self._current is None or not self._is_usable(self._current):
-                self._current = _Read()
+                self._current = _PendingRead()
                 Thread(target=self._run, args=[self._current], name=self._subject, daemon=True).start()
             return self._current.wait
 
@@ -55,14 +55,14 @@ class BoundedReader(Generic[T]):
         """Return the result. None if the read fails or does not end in time."""
         return self.start()(monotonic() + within_s)
 
-    def _is_usable(self, current: "_Read[T]") -> bool:
+    def _is_usable(self, current: "_PendingRead[T]") -> bool:
         """Return whether another caller may have the result of this read."""
         now = monotonic()
         if current.ended_at is not None:
             return now < current.ended_at + self._reuse_s
         return now < current.began + (GIVEN_UP_S if self._given_up_s is None else self._given_up_s)
 
-    def _run(self, current: "_Read[T]") -> None:
+    def _run(self, current: "_PendingRead[T]") -> None:
         try:
             current.result = self._read()
         except SluiceError as error:
@@ -82,7 +82,7 @@ class BoundedReader(Generic[T]):
             current.end()
 
 
-class _Read(Generic[T]):
+class _PendingRead(Generic[T]):
     """One read, and its result once it has ended."""
 
     def __init__(self) -> None:

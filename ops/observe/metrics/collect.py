@@ -1,4 +1,4 @@
-"""All metrics together, within two seconds whatever the ledger and the broker do.
+"""All metrics together, within two seconds, even if the ledger or the broker hangs.
 
 Prometheus drops a target that takes longer than its timeout, and with it the metrics that would report an outage. So
 the ledger and the broker are read in separate threads, and a family that is not known in time is left out.

@@ -134,8 +134,9 @@ def _of_pools(tx: Tx) -> dict[Family, Values]:
 
 
 def _of_retention(tx: Tx, keep_s: float | None, keep_jobs_s: float | None) -> dict[Family, Values]:
-    """Return the values of the sweeps that the settings enable. Another process may still have the position of one that
-    they disable."""
+    """Return the values of the sweeps that the settings enable. The ledger may still have the position of a
+    disabled sweep.
+    """
     limits = {removal.SWEEP: keep_s, "jobs": keep_jobs_s, "submissions": keep_jobs_s}
     overdue = removal.overdue_s(tx)
     return {
