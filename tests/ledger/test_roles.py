@@ -22,6 +22,8 @@ from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.retention import removal
 from sluice.ledger.schema import migrate, roles
 from sluice.ledger.stats.state_counts import SEQUENCE
+from sluice.ops.observe.metrics import families
+from sluice.ops.observe.metrics.ledger_metrics import numbers
 from tests.jobs.runners.runner_bench import eventually
 from tests.ledger.generations import database
 from tests.ledger.role_ledgers import SERVERS, Roled
@@ -251,6 +253,15 @@ def test_a_leader_with_the_control_role_counts_transitions(place: Roled) -> None
 
 
 _COUNTED = "SELECT counted = (SELECT max(id) FROM history) FROM aggregation_cursor"
+
+
+@pytest.mark.parametrize("role", ["reader", "worker", "control"])
+def test_a_role_may_read_all_metrics(place: Roled, role: str) -> None:
+    with closing(Ledger(place.url(role), connections=1)) as ledger:
+        found = ledger.transact(lambda tx: numbers(tx, ["a"], keep_s=60.0, keep_jobs_s=60.0))
+    assert found[families.TABLE_BYTES]
+    assert found[families.CONNECTIONS][()] > 0
+    assert found[families.RETENTION_OVERDUE].keys() == {("history",), ("jobs",), ("submissions",)}
 
 
 def test_each_role_has_its_timeouts(place: Roled) -> None:
