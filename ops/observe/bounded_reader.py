@@ -21,7 +21,8 @@ class BoundedReader(Generic[T]):
     A caller that waits in vain leaves the read running, and the next caller joins it, for up to ``given_up_s``. So the
     number of threads does not depend on the number of callers. ``read`` returns the result or raises SluiceError.
     ``subject`` names the result in the log, which has one line at the begin of an outage and one at its end. A result
-    is returned again to callers within ``reuse_s`` seconds.
+    is returned again to callers within ``reuse_s`` seconds. A result that came too late for its callers is returned for
+    ``late_s`` seconds to callers for which the next one is too late. So a slow server has values, from one read before.
     """
 
     def __init__(
@@ -31,12 +32,14 @@ class BoundedReader(Generic[T]):
         subject: str,
         log: logging.Logger,
         reuse_s: float = 0.0,
+        late_s: float = 0.0,
         given_up_s: float | None = None,
     ) -> None:
         self._read = read
         self._subject = subject
         self._log = log
         self._reuse_s = reuse_s
+        self._late_s = late_s
         self._given_up_s = given_up_s
         self._lock = Lock()
         self._current: _PendingRead[T] | None = None
@@ -47,7 +50,7 @@ class BoundedReader(Generic[T]):
         ``monotonic``. It returns None if the read has failed or has not ended by then."""
         with self._lock:
             if self._current is None or not self._is_usable(self._current):
-                self._current = _PendingRead()
+                self._current = _PendingRead(self._current, self._late_s)
                 Thread(target=self._run, args=[self._current], name=self._subject, daemon=True).start()
             return self._current.wait
 
@@ -83,17 +86,25 @@ class BoundedReader(Generic[T]):
 
 
 class _PendingRead(Generic[T]):
-    """One read, and its result once it has ended."""
+    """One read, and its result once it has ended. Until then it has the result of the read ``before`` it, if that came
+    too late for all of its callers.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, before: "_PendingRead[T] | None", late_s: float) -> None:
         self.result: T | None = None
         self.began = monotonic()
         self.ended_at: float | None = None
+        self._is_returned = False
         self._ended = Event()
+        is_late = before is not None and before.ended_at is not None and not before._is_returned
+        self._late = before.result if before is not None and is_late else None
+        self._late_until = before.ended_at + late_s if before is not None and before.ended_at else 0.0
 
     def wait(self, until: float) -> T | None:
-        self._ended.wait(max(until - monotonic(), 0.0))
-        return self.result
+        if self._ended.wait(max(until - monotonic(), 0.0)):
+            self._is_returned = True
+            return self.result
+        return self._late if monotonic() < self._late_until else None
 
     def end(self) -> None:
         self.ended_at = monotonic()

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http import HTTPStatus
+from itertools import count
 from threading import Event, Thread
 from time import monotonic
 
@@ -26,6 +27,7 @@ from sluice.ops.observe.ledger_probe import LedgerProbe
 from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 from tests.broker.proxy import Proxy
+from tests.jobs.runners.runner_bench import eventually
 from tests.ops.caller import Caller
 from tests.ops.console_client import TOKEN, serving
 from tests.ops.test_metrics import read
@@ -169,6 +171,50 @@ def test_many_probes_at_once_read_the_ledger_once() -> None:
     assert [wait(monotonic() + 20) for wait in waiting] == [True] * 50
     assert probe.answers()
     assert len(asked) == 1
+
+
+def test_a_slow_read_returns_the_result_of_the_read_before() -> None:
+    numbers, gates = count(1), [Event() for _ in range(4)]
+
+    def ask() -> int:
+        number = next(numbers)
+        assert gates[number - 1].wait(20)
+        return number
+
+    reader = BoundedReader(ask, subject="the number", log=logging.getLogger("sluice.test"), late_s=20.0)
+
+    def ends(gate: Event) -> None:
+        """End a read after its callers have left, and wait until it has ended."""
+        wait = reader.start()
+        assert wait(monotonic()) != 4
+        gate.set()
+        eventually(lambda: reader._current is not None and reader._current.ended_at is not None)
+
+    assert reader.result(0.01) is None
+    ends(gates[0])
+    assert reader.result(0.01) == 1
+    ends(gates[1])
+    assert reader.result(0.01) == 2
+    gates[2].set()
+    assert reader.result(20) == 3
+    assert reader.result(0.01) is None, "the third result was returned in time, so it is not late"
+    gates[3].set()
+
+
+def test_a_result_that_came_too_late_is_returned_for_a_limited_time() -> None:
+    gate = Event()
+
+    def ask() -> int:
+        assert gate.wait(20)
+        gate.clear()
+        return 1
+
+    reader = BoundedReader(ask, subject="the number", log=logging.getLogger("sluice.test"), late_s=0.0)
+    assert reader.result(0.01) is None
+    gate.set()
+    eventually(lambda: reader._current is not None and reader._current.ended_at is not None)
+    assert reader.result(0.01) is None
+    gate.set()
 
 
 def test_an_outage_is_logged_at_its_begin_and_at_its_end(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,7 +1,9 @@
 """All metrics together, within two seconds, even if the ledger or the broker hangs.
 
 Prometheus drops a target that takes longer than its timeout, and with it the metrics that would report an outage. So
-the ledger and the broker are read in separate threads, and a family that is not known in time is left out.
+the ledger and the broker are read in separate threads, and a family that is not known in time is left out. A ledger
+that is busy may need longer for its metrics. Then each reading has the values of the one before, because alerts would
+begin again after a reading without values.
 """
 
 import logging
@@ -31,6 +33,9 @@ _LOG = logging.getLogger("sluice.metrics")
 ANSWER_S = 1.9
 #: Seconds of these that are left for the broker if the ledger does not answer.
 BROKER_S = 0.9
+#: Seconds for which metrics that came too late are returned instead of newer ones that are not known in time: 60, the
+#: longest interval between two readings that is common.
+LATE_S = 60.0
 
 
 class Metrics:
@@ -51,7 +56,9 @@ class Metrics:
         self._installation = installation
         self._ask = ask
         self._within_s = within_s
-        self._numbers = BoundedReader(self._read_ledger, subject="metrics of the ledger", log=_LOG)
+        self._numbers = BoundedReader(
+            self._read_ledger, subject="metrics of the ledger", log=_LOG, late_s=LATE_S
+        )
         self._carried = Carried(self._connect)
         self._connecting = Lock()
         self._apps: Sequence[str] = ()
