@@ -1,11 +1,9 @@
 """Probes of the console, for load balancers and Kubernetes. They need no token and reveal nothing else."""
 
-from http import HTTPStatus
-
 from msgspec import Struct
 
+from sluice.jobs.errors import Unreachable
 from sluice.ops.console.context import ConsoleContext
-from sluice.ops.console.http_message import Response, problem
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 from sluice.ops.observe.ledger_probe import ANSWER_S
 
@@ -19,17 +17,16 @@ def health(_: ConsoleContext, __: CallArguments[NoParameters, NoParameters]) -> 
     return ProbeResult()
 
 
-def readiness(
-    console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]
-) -> ProbeResult | Response:
-    """Return whether the ledger answers. The reason contains no address, because any sender may read it."""
-    if console.ledger_probe.answers():
-        return ProbeResult()
-    return problem(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        f"The ledger has not answered within {ANSWER_S:g} s.",
-        "See the log of the console, and docs/runbook.md#ledger-unreachable.",
-    )
+def readiness(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> ProbeResult:
+    """Return that the ledger answers. Unreachable if it does not, without its address, because any sender may read the
+    reason.
+    """
+    if not console.ledger_probe.answers():
+        raise Unreachable(
+            f"The ledger has not answered within {ANSWER_S:g} s.",
+            advice="See the log of the console, and docs/runbook.md#ledger-unreachable.",
+        )
+    return ProbeResult()
 
 
 ROUTES = (
