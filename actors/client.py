@@ -7,6 +7,7 @@ tick. So the broker may be down, and the caller need not repeat anything.
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar, overload
 from uuid import uuid4
@@ -94,8 +95,8 @@ class Client:
 
     def beside(self, also: Callable[[Tx, Any], None]) -> "Client":
         """Return a client that also calls ``also`` in the transaction of each operation (``Ledger.beside``)."""
-        twin = Client(self._ledger.beside(also), self._publish, self._definitions, blobs=self._blobs)
-        twin._ends = self._ends
+        twin = copy(self)
+        twin._ledger = self._ledger.beside(also)
         return twin
 
     def close(self) -> None:

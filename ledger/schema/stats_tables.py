@@ -3,7 +3,7 @@
 - ``state_count``, ``state_count_minute``, ``state_duration``, ``transition_count``: counts derived from the history, as
   far as it has been counted (``aggregation_cursor``).
 - ``event_counter``: counters of events that leave no row, for example rejected results.
-- ``audit``: the acts that people requested in the console, and their results.
+- ``audit``: the acts that were requested in the console or by a command, and their results.
 - Retention: which jobs have been pruned (``job``), the position of the sweep (``retention_cursor``), and pending blob
   deletions (``blob_deletion``).
 - ``restoration``: restorations to an earlier moment, with the number above which new numbers are issued since.
@@ -123,7 +123,7 @@ audit = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("token", Text, nullable=False, unique=True, comment="makes a repeated write a no-op"),
     Column("at", DateTime(timezone=True), nullable=False),
-    Column("actor", Text, nullable=False, comment="role of the user, and the address of the request"),
+    Column("actor", Text, nullable=False, comment="token or user with the address of the request, or the user of a command"),
     Column("action", Text, nullable=False),
     Column("target", JSONB, nullable=False),
     Column("result", JSONB, nullable=False),

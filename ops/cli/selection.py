@@ -1,7 +1,7 @@
 """Options of commands that work on all jobs matching a condition, and their report."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from sluice.jobs.errors import BadRequest
@@ -56,13 +56,21 @@ def selected_by(context: CommandContext, text: str) -> JobFilter:
 
 
 def carry_out(
-    context: CommandContext, installation: Installation, options: Options, operation: JobOperation, done: str
+    context: CommandContext,
+    installation: Installation,
+    options: Options,
+    acting: Callable[[str], JobOperation],
+    done: str,
 ) -> int:
-    """Carry out an operation on the selected jobs, and print how many it has changed. ``done`` describes their new
-    situation, for example ``cancelled``."""
+    """Carry out an operation on the selected jobs, and print how many it has changed. ``acting`` returns the operation
+    of one batch for the condition, which the audit records. ``done`` describes the new situation of the jobs, for
+    example ``cancelled``."""
     wanted = selected_by(context, options.where)
-    carried_out = preview_of(operation) if options.dry_run else operation
-    total = sum(in_batches(installation.ask, wanted, carried_out), SelectionResult())
+
+    def operation() -> JobOperation:
+        return preview_of(acting(options.where)) if options.dry_run else acting(options.where)
+
+    total = sum(in_batches(installation.ask, wanted, operation), SelectionResult())
     document = {
         "selected": total.selected,
         "changed": total.changed,

@@ -11,12 +11,12 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.access import Who
-from sluice.ops.console.audit_results import Reading, audited
 from sluice.ops.console.streams import Streams
 from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.observe.overview.alarms import OwnDefinitions
 from sluice.ops.observe.overview.page import Overview, overview
+from sluice.ops.operations.audit_results import Reading
 from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 
@@ -81,13 +81,13 @@ class ConsoleContext:
         """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
         outcome.
         """
-        return self.client.beside(audited(str(who), did, about, reading))
+        return self.installation.doing(did, about, reading, who=str(who))
 
     def ledger_doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Ledger:
         """Return a ledger for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
         outcome.
         """
-        return self.ledger.beside(audited(str(who), did, about, reading))
+        return self.installation.ledger_doing(did, about, reading, who=str(who))
 
     @property
     def ledger(self) -> Ledger:

@@ -79,3 +79,8 @@ def whoami() -> str:
     except (KeyError, OSError):
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()}"
+
+
+def at_command_line() -> str:
+    """Return the name of this process's user in the audit, like ``cli: ana@desk``."""
+    return f"cli: {whoami()}"

@@ -5,7 +5,7 @@ faster than that and does not need them.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
@@ -24,8 +24,10 @@ from sluice.actors.client import Client
 from sluice.broker.interface import Broker
 from sluice.broker.owner import InstallationOwner
 from sluice.jobs.errors import ForeignBroker, Unreachable
+from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.operations.context import OperatorContext
+from sluice.ops.operations.audit_results import Reading, audited
+from sluice.ops.operations.context import OperatorContext, at_command_line
 
 T = TypeVar("T")
 _LOG = logging.getLogger("sluice.broker")
@@ -85,6 +87,20 @@ class Installation:
         tell = self._context.keep(telling(settings, self.ledger))
         client = Client(self.ledger, tell, definitions, blobs=blobs(settings), within=settings.traceparent)
         return self._context.keep(closing(client))
+
+    def doing(
+        self, did: str, about: Mapping[str, JSON], reading: Reading, *, who: str | None = None
+    ) -> Client:
+        """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its
+        outcome. ``who``: the actor; default: the user of the command line.
+        """
+        return self.client.beside(audited(who or at_command_line(), did, about, reading))
+
+    def ledger_doing(
+        self, did: str, about: Mapping[str, JSON], reading: Reading, *, who: str | None = None
+    ) -> Ledger:
+        """Return a ledger for one act, as ``doing`` does."""
+        return self.ledger.beside(audited(who or at_command_line(), did, about, reading))
 
     @property
     def shares_a_broker(self) -> bool:

@@ -108,13 +108,13 @@ def preview_of(operation: JobOperation) -> JobOperation:
 
 
 def in_batches(
-    ask: Ask[list[ListedJob]], wanted: JobFilter, operation: JobOperation
+    ask: Ask[list[ListedJob]], wanted: JobFilter, operation: Callable[[], JobOperation]
 ) -> Iterator[SelectionResult]:
-    """Yield the result of each batch."""
-    batch = one_batch(ask, wanted, operation)
+    """Yield the result of each batch. ``operation`` is called for each, because each is an act of its own."""
+    batch = one_batch(ask, wanted, operation())
     yield batch
     while batch.before is not None:
-        batch = one_batch(ask, wanted, operation, before=batch.before)
+        batch = one_batch(ask, wanted, operation(), before=batch.before)
         yield batch
 
 

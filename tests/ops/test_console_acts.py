@@ -36,7 +36,7 @@ def caller(desk: Typist) -> Iterator[Caller]:
 
 
 class Notes:
-    """Entries of the audit since the last read."""
+    """Entries of the console in the audit since the last read. Those of commands that prepare a test are left out."""
 
     def __init__(self, desk: Typist) -> None:
         self._desk = desk
@@ -54,7 +54,8 @@ class Notes:
         return found.action, found.target, found.result
 
     def _all(self) -> list[AuditEntry]:
-        return self._desk.ledger.transact(lambda tx: acts(tx, limit=1000))
+        found = self._desk.ledger.transact(lambda tx: acts(tx, limit=1000))
+        return [each for each in found if not each.actor.startswith("cli: ")]
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ COMMANDS = (
     ),
     Command(
         word="audit",
-        help="list the actions taken in the console, with the user",
+        help="list the actions by console and commands, with the actor",
         module="sluice.ops.cli.commands.processes.audit",
     ),
     Command(

@@ -12,7 +12,6 @@ from sluice.jobs.model.app import App
 from sluice.jobs.states import State
 from sluice.ledger.job_graph.added_jobs import adding_apps
 from sluice.ledger.reads.state_statistics import standing
-from sluice.ops.console import audit_results
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.files import is_known, tag_of
 from sluice.ops.console.http_message import Response
@@ -20,6 +19,7 @@ from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.documents.app_document import AppDocument, as_document
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
+from sluice.ops.operations import audit_results
 
 KeyedBy = Literal["template", "chunk", "partition"]
 

@@ -12,10 +12,10 @@ from sluice.jobs.notifications.rules import JobEvent
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.notifications.dead_letters import delivery_counts, send_again
 from sluice.ledger.notifications.delivery_lists import DeliveryState, ListedDelivery, deliveries
-from sluice.ops.console import audit_results
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.job_names import job_of
 
 

@@ -18,14 +18,11 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads.by_partition import partition_grid
 from sluice.ledger.reads.by_partition.partition_grid import TableRange
 from sluice.ledger.reads.by_partition.table_partitions import TableVersion
-from sluice.ops.console import audit_results
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
-
-#: Greatest number of landed partitions that an entry of the audit names.
-TOLD_MAX = 20
+from sluice.ops.operations import audit_results
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -163,7 +160,7 @@ def cell(console: ConsoleContext, asked: CallArguments[GridCell, NoParameters]) 
 
 def land(console: ConsoleContext, asked: CallArguments[NoParameters, LandedPartitions]) -> LandedTable:
     (table,), partitions = asked.words, asked.body.partitions
-    about = {"table": table, "partitions": partitions[:TOLD_MAX]}
+    about = {"table": table, "partitions": partitions[: audit_results.NAMED_MAX]}
     client = console.doing(asked.who, "land", about, audit_results.landed)
     landing = client.land(table, partitions, again=asked.body.again)
     return LandedTable(table=table, landed=landing.new, again=landing.again, stale=landing.stale)
@@ -173,7 +170,7 @@ def restate(console: ConsoleContext, asked: CallArguments[NoParameters, StaleSel
     table, partitions, by = asked.body.table, asked.body.partitions, asked.body.by
     if partitions and table is None:
         raise BadRequest("Partitions need a table.", advice="Name the table that they belong to.")
-    about: dict[str, JSON] = {"table": table, "partitions": list(partitions[:TOLD_MAX])}
+    about: dict[str, JSON] = {"table": table, "partitions": list(partitions[: audit_results.NAMED_MAX])}
     if by is not None:
         about["by"] = {name: [value] if isinstance(value, str) else [*value] for name, value in by.items()}
     client = console.doing(asked.who, "restate", about, audit_results.restated)

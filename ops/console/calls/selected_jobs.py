@@ -9,10 +9,10 @@ from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.ledger.reads.job_filters import JobFilter
-from sluice.ops.console import audit_results
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import read_token, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, action
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.selected_jobs import (
     BATCH,
     JobOperation,

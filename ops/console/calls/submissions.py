@@ -10,7 +10,7 @@ from msgspec.structs import fields, replace
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.states import State
-from sluice.jobs.text.redaction import masked, masked_kwargs, masked_policy, masked_value
+from sluice.jobs.text.redaction import masked_kwargs, masked_policy, masked_value
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import submission_lists
 from sluice.ledger.reads.state_statistics import ProgressCounts, progress_of
@@ -23,14 +23,11 @@ from sluice.ledger.reads.submission_progress import (
     Share,
     shares,
 )
-from sluice.ops.console import audit_results
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.operations import audit_results
 from sluice.planner.bubble_up.walk import mode_of, require_fit
-
-#: Options of a submission that the audit keeps as they are.
-_NAMING = ("id", "app", "key", "start", "end", "by", "mode", "branch", "rerun")
 
 
 class Some(Paging, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,7 +130,9 @@ def submit(console: ConsoleContext, asked: CallArguments[NoParameters, Submissio
     if wanted.traceparent is None:
         wanted = replace(wanted, traceparent=asked.request.headers.get("traceparent"))
     _require_fit(console, wanted)
-    client = console.doing(asked.who, "submit", _about(wanted), audit_results.submitted)
+    client = console.doing(
+        asked.who, "submit", audit_results.about_submission(wanted), audit_results.submitted
+    )
     return Received(client.submit(wanted), SubmissionState.RECEIVED)
 
 
@@ -168,18 +167,6 @@ def _require_fit(console: ConsoleContext, wanted: Submission) -> None:
     app = console.catalogue.get(wanted.app) if console.has_definitions and wanted.branch is None else None
     if app is not None:
         require_fit(app, wanted.policy, mode_of(app, wanted))
-
-
-def _about(wanted: Submission) -> dict[str, JSON]:
-    """Return the part of a submission that the audit keeps: the policy without values of the environment, and the
-    names of the kwargs. Values of kwargs may be as secret, and of any size.
-    """
-    about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
-    if wanted.policy:
-        about["policy"] = masked_policy(wanted.policy)
-    if wanted.kwargs:
-        about["kwargs"] = sorted(masked(name) for name in wanted.kwargs)
-    return about
 
 
 def _masked(request: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -325,7 +325,7 @@ CREATE TABLE audit (
     UNIQUE (token)
 );
 COMMENT ON COLUMN audit.token IS 'makes a repeated write a no-op';
-COMMENT ON COLUMN audit.actor IS 'role of the user, and the address of the request';
+COMMENT ON COLUMN audit.actor IS 'token or user with the address of the request, or the user of a command';
 
 CREATE TABLE breaker (
     app TEXT NOT NULL,

@@ -5,6 +5,7 @@ import argparse
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 
@@ -19,7 +20,8 @@ def run(context: CommandContext, options: Options) -> int:
     if context.settings.apps:
         for app in options.names:
             context.catalogue.app(app)  # UnknownApp if the name is misspelled.
-    paused = Installation(context).client.pause_apps(options.names, by=whoami())
+    client = Installation(context).doing("apps pause", {"apps": options.names}, audit_results.apps_paused)
+    paused = client.pause_apps(options.names, by=whoami())
     others = [app for app in options.names if app not in paused]
     context.output.answer(
         {"paused": paused},

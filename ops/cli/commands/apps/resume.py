@@ -5,6 +5,7 @@ import argparse
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 
@@ -15,7 +16,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, options: Options) -> int:
-    resumed = Installation(context).client.resume_apps(options.names)
+    client = Installation(context).doing("apps resume", {"apps": options.names}, audit_results.all_resumed)
+    resumed = client.resume_apps(options.names)
     others = [app for app in options.names if app not in resumed]
     context.output.answer(
         {"resumed": resumed},

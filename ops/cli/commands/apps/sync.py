@@ -13,6 +13,7 @@ from sluice.actors.worker.definitions import Definitions
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph, Table
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 
@@ -32,7 +33,10 @@ def run(context: CommandContext, options: Options) -> int:
         catalogue = Definitions(settings).current
     else:
         catalogue = context.catalogue
-    ledger = Installation(context).ledger
+    installation = Installation(context)
+    ledger = installation.ledger
+    if not options.dry_run:
+        ledger = installation.ledger_doing("apps sync", {"branch": options.branch}, audit_results.synced)
     difference = sync(ledger, options.branch, catalogue, by=options.user, dry_run=options.dry_run)
     context.output.answer(_document(difference), *_page(difference, dry_run=options.dry_run))
     return DONE

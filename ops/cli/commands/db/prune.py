@@ -41,16 +41,20 @@ def run(context: CommandContext, options: Options) -> int:
     keep_jobs = context.settings.keep_jobs_s
     if options.jobs_older_than is not None:
         keep_jobs = _age_s("--jobs-older-than", options.jobs_older_than)
-    ledger, store = Installation(context).ledger, blobs(context.settings)
+    installation, store = Installation(context), blobs(context.settings)
     try:
         swept = (preview if options.dry_run else prune)(
-            ledger, store, keep_s=keep, keep_jobs_s=keep_jobs, orphans=options.orphans
+            installation.ledger, store, keep_s=keep, keep_jobs_s=keep_jobs, orphans=options.orphans
         )
     except BlobsUnavailable as error:
         error.advice = "Everything else is removed; the next `sluice db prune` continues with the blobs."
         raise
     removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
     counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
+    if any(counts.values()) and not options.dry_run:
+        # Removal takes many transactions. The entry of the whole is written after the last one.
+        about = {"older_than_s": keep, "jobs_older_than_s": keep_jobs}
+        installation.ledger_doing("db prune", about, lambda _, __: counts).transact(lambda _: None)
     document = {"older_than_s": keep, "dry_run": options.dry_run, "removed": counts}
     context.output.answer(document, Paragraph(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
     return DONE

@@ -7,6 +7,8 @@ The command is for apps with ``archive: manual``. It archives the outcome that a
 """
 
 import argparse
+from collections.abc import Sequence
+from functools import partial
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
@@ -16,9 +18,10 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.installation import Installation
-from sluice.ops.operations.selected_jobs import archiving
+from sluice.ops.operations.selected_jobs import JobOperation, archiving
 
 #: Maximum number of jobs that one transaction archives.
 BATCH = 10_000
@@ -46,12 +49,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     if is_selection(options, options.app, options.key, options.outcome):
-        return carry_out(context, installation, options, archiving(installation.ledger), "archived")
+        return carry_out(context, installation, options, partial(_archiving, installation), "archived")
     outcomes = tuple(State(word) for word in options.outcome or _OUTCOMES)
     if options.key and options.outcome:
         raise BadRequest("Keys and --outcome cannot be combined.", advice="Give either keys or --outcome.")
     if options.key:
-        archived = archive_named(context, installation, installation.ledger, options.app, options.key)
+        archived = _named(context, installation, options.app, options.key)
     else:
         archived = sum(_ended(installation, _app(context, options.app), state) for state in outcomes)
     jobs = "1 job is" if archived == 1 else f"{archived} jobs are"
@@ -68,8 +71,20 @@ def _app(context: CommandContext, app: str) -> str:
 
 def _ended(installation: Installation, app: str, state: State) -> int:
     archived = 0
-    while batch := installation.ledger.transact(
+    about = {"app": app, "outcome": state}
+    # Each batch is a transaction, and an act with an entry of its own.
+    while batch := installation.ledger_doing("archive", about, audit_results.jobs_archived).transact(
         lambda tx: managed_tasks.archive_ended(tx, app, state, limit=BATCH)
     ):
         archived += len(batch)
     return archived
+
+
+def _named(context: CommandContext, installation: Installation, app: str, keys: Sequence[str]) -> int:
+    about = {"app": app, "keys": [*keys[: audit_results.NAMED_MAX]]}
+    ledger = installation.ledger_doing("archive", about, audit_results.archived)
+    return archive_named(context, installation, ledger, app, keys)
+
+
+def _archiving(installation: Installation, where: str) -> JobOperation:
+    return archiving(installation.ledger_doing("archive", {"where": where}, audit_results.jobs_archived))

@@ -8,6 +8,7 @@ from sluice.ledger.notifications.dead_letters import send_again
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 
@@ -24,7 +25,9 @@ def run(context: CommandContext, options: Options) -> int:
     if bool(options.ids) == options.all:
         raise BadRequest("Name the events, or give --all.", advice="`sluice notifications ls` lists them.")
     events = None if options.all else [_event(text) for text in options.ids]
-    count = Installation(context).ledger.transact(lambda tx: send_again(tx, events))
+    about = {"all": True} if events is None else {"events": [str(each) for each in events]}
+    ledger = Installation(context).ledger_doing("notifications retry", about, audit_results.sent_again)
+    count = ledger.transact(lambda tx: send_again(tx, events))
     sentence = f"{count} {'delivery is' if count == 1 else 'deliveries are'} attempted again."
     context.output.answer({"again": count}, Paragraph(sentence))
     return DONE

@@ -11,6 +11,7 @@ from sluice.actors.client import Landing
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 
@@ -34,7 +35,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     _ = context.catalogue  # Definitions that cannot be read are reported before a ledger is made.
     name = f"{options.table}[{options.by}]" if options.by else options.table
-    landing = Installation(context).client.land(name, options.partition, again=options.again)
+    about = {"table": name, "partitions": options.partition[: audit_results.NAMED_MAX]}
+    client = Installation(context).doing("land", about, audit_results.landed)
+    landing = client.land(name, options.partition, again=options.again)
     document = {"table": name, "landed": landing.new}
     if options.again:
         document |= {"again": landing.again, "stale": landing.stale}

@@ -11,6 +11,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import by_of, by_option
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 
@@ -32,7 +33,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
-    ids = installation.client.restate(options.table, options.partition, by=by_of(options))
+    by = by_of(options)
+    about = {"table": options.table, "partitions": options.partition[: audit_results.NAMED_MAX], "by": by}
+    client = installation.doing("restate", about, audit_results.restated)
+    ids = client.restate(options.table, options.partition, by=by)
     if options.wait and ids:
         return max(watch(context, installation, id_) for id_ in ids)
     pages = [Paragraph(id_) for id_ in ids] or [Paragraph("No partition is stale.", "bright_black")]

@@ -1,4 +1,4 @@
-"""Command ``sluice audit``: list the actions of the console, with the user that requested each."""
+"""Command ``sluice audit``: list the actions of the console and of commands, with the actor of each."""
 
 import argparse
 
@@ -36,7 +36,7 @@ def run(context: CommandContext, options: Options) -> int:
             ("at (UTC)", "actor", "action", "target", "result"),
             [_row(each) for each in found],
             prose=True,
-            empty="No action was taken in the console.",
+            empty="No action was taken.",
         ),
     )
     return DONE

@@ -9,6 +9,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.flight_texts import counted
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import failed_undo
@@ -24,7 +25,9 @@ def run(context: CommandContext, options: Options) -> int:
     found, line = failed_undo(context, installation, options.app, options.key)
     name = found.job.name
     by = whoami()
-    submission = installation.client.force_done(name, by=by, note=options.note)
+    about = {"app": name.app, "key": name.key, "note": options.note}
+    client = installation.doing("saga force-done", about, audit_results.forced(line.name))
+    submission = client.force_done(name, by=by, note=options.note)
     document = {
         "app": name.app,
         "key": name.key,

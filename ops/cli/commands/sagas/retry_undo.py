@@ -23,4 +23,4 @@ def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     job = fatal_saga(context, installation, options.app, options.key).job
     again = Submission(app=job.app, key=job.key, rerun="job", user=whoami())
-    return ask(context, installation, again, options)
+    return ask(context, installation, again, options, did="saga retry-undo")

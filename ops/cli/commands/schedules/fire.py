@@ -13,6 +13,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import is_waiting, moment_option, wait_options
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.timetable import defined, require_due
 
@@ -34,7 +35,8 @@ def run(context: CommandContext, options: Options) -> int:
     due = datetime.fromisoformat(options.due) if options.due else None
     if due is not None:
         require_due(installation, schedule, due)
-    fired = fire(installation.ledger, schedule, due)
+    about = {"schedule": schedule.id, "due": due}
+    fired = fire(installation.ledger_doing("schedules fire", about, audit_results.fired), schedule, due)
     installation.client.have_planned([fired.submission])
     if not fired.is_new:
         what = f"{schedule.id} was fired for {iso(fired.due)} before; nothing new is submitted."

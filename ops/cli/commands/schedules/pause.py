@@ -7,6 +7,7 @@ from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import known_ids
 
@@ -21,7 +22,8 @@ def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     ids = known_ids(context, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
     catalogue = context.catalogue if context.settings.apps else None
-    paused = pause(installation.ledger, catalogue, ids)
+    ledger = installation.ledger_doing("schedules pause", {"schedules": ids}, audit_results.schedules_paused)
+    paused = pause(ledger, catalogue, ids)
     others = [id_ for id_ in ids if id_ not in paused]
     context.output.answer(
         {"paused": paused},

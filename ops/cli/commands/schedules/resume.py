@@ -9,6 +9,7 @@ from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import known_ids
 
@@ -20,7 +21,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     ids = known_ids(context, installation.ask(lambda tx: reads.schedules(tx, retired=False)), options.ids)
-    resumed = resume(installation.ledger, ids)
+    ledger = installation.ledger_doing("schedules resume", {"schedules": ids}, audit_results.all_resumed)
+    resumed = resume(ledger, ids)
     told = (
         f"{', '.join(resumed)} {'goes' if len(resumed) == 1 else 'go'} on."
         if resumed

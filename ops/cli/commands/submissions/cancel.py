@@ -3,15 +3,18 @@ selected jobs regardless of other submissions.
 """
 
 import argparse
+from functools import partial
 
 from sluice.ledger.reads import saga_details
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.installation import Installation
-from sluice.ops.operations.selected_jobs import cancelling
+from sluice.ops.operations.resolve_job import meant_job
+from sluice.ops.operations.selected_jobs import JobOperation, cancelling
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -23,14 +26,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     if is_selection(options, options.target, options.key):
-        operation = cancelling(installation.client, installation.ask)
-        return carry_out(context, installation, options, operation, "cancelled")
+        return carry_out(context, installation, options, partial(_cancelling, installation), "cancelled")
     if options.key is None:
-        stopped = len(installation.client.cancel(options.target))
+        client = installation.doing("cancel", {"submission": options.target}, audit_results.cancelled)
+        stopped = len(client.cancel(options.target))
         undone = installation.ask(lambda tx: saga_details.count_aborting(tx, options.target))
         what = f"Submission {options.target} is cancelled"
     else:
-        client = installation.client
+        meant = meant_job(context, installation, options.target, options.key).name
+        about = {"app": meant.app, "key": meant.key}
+        client = installation.doing("cancel", about, audit_results.job_cancelled(meant))
         name, stopped, undone = cancel_job(context, installation, client, options.target, options.key)
         what = f"{name} is cancelled"
     told = f"{what}; {stopped} {'job stops' if stopped == 1 else 'jobs stop'}"
@@ -39,3 +44,8 @@ def run(context: CommandContext, options: Options) -> int:
     first = {"undone_first": undone} if undone else {}
     context.output.answer({"cancelled": stopped, **first}, Paragraph(f"{told}."))
     return DONE
+
+
+def _cancelling(installation: Installation, where: str) -> JobOperation:
+    client = installation.doing("cancel", {"where": where}, audit_results.cancelled)
+    return cancelling(client, installation.ask)

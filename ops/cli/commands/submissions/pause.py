@@ -5,6 +5,7 @@ import argparse
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 
@@ -17,7 +18,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, options: Options) -> int:
-    held_back = Installation(context).client.pause(options.submission)
+    about = {"submission": options.submission}
+    held_back = Installation(context).doing("pause", about, audit_results.paused).pause(options.submission)
     jobs = "1 job is" if held_back == 1 else f"{held_back} jobs are"
     context.output.answer(
         {"paused": options.submission, "held_back": held_back},

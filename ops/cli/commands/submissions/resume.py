@@ -14,6 +14,7 @@ from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
@@ -53,7 +54,8 @@ def run(context: CommandContext, options: Options) -> int:
             f"{options.target} is a submission, or an app without a key; events are for one saga.",
             advice="Name the saga, like sluice resume APP KEY --event NAME.",
         )
-    let_go = installation.client.resume(options.target)
+    client = installation.doing("resume", {"submission": options.target}, audit_results.resumed)
+    let_go = client.resume(options.target)
     go = "1 job continues" if let_go == 1 else f"{let_go} jobs continue"
     context.output.answer(
         {"resumed": options.target, "let_go": let_go},
@@ -75,7 +77,8 @@ def _resume_job(
     if before is None and unknown:
         raise unknown
     # An unknown key is more likely mistyped than early. So the event is not kept for a job that does not exist.
-    became = installation.client.resume_job(
+    about = {"app": name.app, "key": name.key, "event": options.event}
+    became = installation.doing("resume", about, audit_results.heard).resume_job(
         name, options.event, payload=options.payload, by=whoami(), id=options.id, may_be_early=False
     )
     document = {"app": name.app, "key": name.key, "event": options.event, "became": became}

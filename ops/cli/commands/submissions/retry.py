@@ -7,6 +7,7 @@ again within the failed submissions that requested them.
 
 import argparse
 from collections.abc import Iterable
+from functools import partial
 
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Rerun, SubmissionState
@@ -20,9 +21,10 @@ from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
 from sluice.ops.cli.submission_options import is_waiting, wait_options
+from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.rerun import again, ended_job
-from sluice.ops.operations.selected_jobs import retrying
+from sluice.ops.operations.selected_jobs import JobOperation, retrying
 
 _GOES_ON = (
     "{} could not be undone: the undo is retried, as by `sluice saga retry-undo`, and no step is done again."
@@ -52,7 +54,7 @@ def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     others = (options.key, options.downstream, options.same_code, options.force, is_waiting(options))
     if is_selection(options, options.target, *others):
-        return carry_out(context, installation, options, retrying(installation.client), "run again")
+        return carry_out(context, installation, options, partial(_retrying, installation), "run again")
     if options.key is None:
         return _submission(context, installation, options)
     rerun: Rerun = "downstream" if options.downstream else "job"
@@ -61,7 +63,11 @@ def run(context: CommandContext, options: Options) -> int:
         context.output.note(Paragraph(_GOES_ON.format(job.name)))
     if options.same_code and not options.force:
         _require_same_code(context, [job])
-    return ask(context, installation, again(job, rerun), options)
+    return ask(context, installation, again(job, rerun), options, did="retry")
+
+
+def _retrying(installation: Installation, where: str) -> JobOperation:
+    return retrying(installation.doing("retry", {"where": where}, audit_results.submitted))
 
 
 def _submission(context: CommandContext, installation: Installation, options: Options) -> int:
@@ -74,7 +80,7 @@ def _submission(context: CommandContext, installation: Installation, options: Op
         )
     if options.same_code and not options.force:
         _require_same_code(context, installation.ask(lambda tx: submission_progress.of_submission(tx, id_)))
-    installation.client.retry(id_)
+    installation.doing("retry", {"submission": id_}, audit_results.retried).retry(id_)
     if is_waiting(options):
         return watch(context, installation, id_, options.wait_timeout)
     context.output.answer({"submission": id_, "state": SubmissionState.RECEIVED}, Paragraph(id_))

@@ -13,6 +13,8 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.local_worker import threads_option, working
 from sluice.ops.cli.submission_options import submission_of, submission_options, wait_timeout_option
+from sluice.ops.operations.audit_results import about_submission, audited, submitted
+from sluice.ops.operations.context import at_command_line
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.submission_checks import check
 
@@ -44,4 +46,6 @@ def run(context: CommandContext, options: Options) -> int:
     )
     installation = Installation(context)
     with working(settings, context.definitions, installation.ledger, threads=options.threads) as process:
-        return watch(context, installation, process.client.submit(submission), options.wait_timeout)
+        noting = audited(at_command_line(), "submit", about_submission(submission), submitted)
+        client = process.client.beside(noting)
+        return watch(context, installation, client.submit(submission), options.wait_timeout)

@@ -25,10 +25,17 @@ def run(context: CommandContext, options: Options) -> int:
 
 
 def ask(
-    context: CommandContext, installation: "Installation", submission: Submission, options: Options
+    context: CommandContext,
+    installation: "Installation",
+    submission: Submission,
+    options: Options,
+    *,
+    did: str = "submit",
 ) -> int:
-    """Submit and print the id. With the options to wait, follow the submission to its end and show the outcome."""
+    """Submit and print the id. With the options to wait, follow the submission to its end and show the outcome.
+    ``did`` is the act in the audit."""
     from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
+    from sluice.ops.operations import audit_results  # noqa: PLC0415 - slower than a help text
     from sluice.ops.operations.submission_checks import check  # noqa: PLC0415 - slower than a help text
 
     if context.settings.apps:
@@ -37,7 +44,8 @@ def ask(
     if known is not None and known.state is SubmissionState.REFUSED:
         # A refused submission is submitted again.
         known = None
-    id_ = installation.client.submit(submission)
+    client = installation.doing(did, audit_results.about_submission(submission), audit_results.submitted)
+    id_ = client.submit(submission)
     if known is not None:
         context.output.note(
             Paragraph(f"Submission {id_} exists ({known.state}); nothing new is submitted.", "yellow")

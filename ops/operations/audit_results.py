@@ -1,24 +1,36 @@
-"""Outcomes of acts for the audit, derived from the return value of the act's transaction.
+"""Audit of acts: their outcomes, derived from the return value of the act's transaction.
 
-None means that the act changed nothing, and no entry is written: the call was refused, or its effect existed
-already.
+Invariants:
+
+- Each act by the console and by the command line is recorded in its own transaction, with the name of its actor. An
+  act in several transactions, like that of a selection, has an entry for each that changed something.
+- None as the outcome means that the act changed nothing, and no entry is written: the call was refused, or its effect
+  existed already.
+- An entry has no secret: no value of an environment, of a kwarg or of the payload of an event.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+from sluice.actors.branches import Difference
 from sluice.actors.planner.landed_partitions import LandingResult
 from sluice.actors.planner.pauses import AppPauseResult, PauseResult, ResumeResult
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.submission import JSON
+from sluice.jobs.model.submission import JSON, Submission
+from sluice.jobs.text.redaction import masked, masked_policy
 from sluice.ledger.database.connection import Tx
+from sluice.ledger.reads import saga_details
 from sluice.ledger.sagas.events import EventDelivery, EventOutcome
 from sluice.ledger.stats import audit
-from sluice.ops.operations.cancel import undone_first
 
 CameTo = Mapping[str, JSON]
 Reading = Callable[[Tx, Any], CameTo | None]
+
+#: Options of a submission that the audit keeps as they are.
+_NAMING = ("id", "app", "key", "start", "end", "by", "mode", "branch", "rerun")
+#: Greatest number of names in the list of an entry, for example of landed partitions: 20. A range may have thousands.
+NAMED_MAX = 20
 
 
 def audited(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> Callable[[Tx, Any], None]:
@@ -34,6 +46,18 @@ def audited(who: str, did: str, about: Mapping[str, JSON], reading: Reading) -> 
             audit.note(tx, token=token, actor=who, action=did, target=about, result=came_to)
 
     return write
+
+
+def about_submission(wanted: Submission) -> dict[str, JSON]:
+    """Return the part of a submission that the audit keeps: the policy without values of the environment, and the
+    names of the kwargs. Values of kwargs may be as secret, and of any size.
+    """
+    about = {word: getattr(wanted, word) for word in _NAMING if getattr(wanted, word) is not None}
+    if wanted.policy:
+        about["policy"] = masked_policy(wanted.policy)
+    if wanted.kwargs:
+        about["kwargs"] = sorted(masked(name) for name in wanted.kwargs)
+    return about
 
 
 def submitted(_: Tx, new: set[str]) -> CameTo | None:
@@ -52,7 +76,7 @@ def job_cancelled(name: JobName) -> Reading:
     def read(tx: Tx, found: tuple[list[int], Sequence[Any]]) -> CameTo | None:
         if found[0]:
             return {"cancelled": len(found[0])}
-        return {"cancelled": 0, "undone_first": 1} if undone_first(tx, name) else None
+        return {"cancelled": 0, "undone_first": 1} if saga_details.is_aborting(tx, name) else None
 
     return read
 
@@ -117,6 +141,10 @@ def apps_paused(_: Tx, found: AppPauseResult) -> CameTo | None:
 def schedules_paused(_: Tx, found: list[str]) -> CameTo | None:
     """Return the schedules that were not paused before."""
     return {"paused": found} if found else None
+
+
+def synced(_: Tx, found: Difference) -> CameTo | None:
+    return {"changed": [each.app for each in found.moved][:NAMED_MAX]} if found.moved else None
 
 
 def all_resumed(_: Tx, found: Any) -> CameTo | None:
