@@ -7,6 +7,7 @@ variable and its fault, and gives an example.
 import os
 import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -46,6 +47,16 @@ class NotifySettings(Struct, frozen=True):
 
     hosts: tuple[str, ...] = ()
     console_url: str | None = None
+
+
+class ConsoleAccess(Struct, frozen=True):
+    """File with named tokens and the roles of a proxy's users; and the proxies whose headers are trusted, with the
+    names of these headers."""
+
+    tokens: Path | None = None
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    user_header: str = "X-Forwarded-User"
+    groups_header: str = "X-Forwarded-Groups"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -91,6 +102,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     keep_jobs_s: float | None = None
     console_token: str | None = None
     console_view_token: str | None = None
+    console_access: ConsoleAccess = ConsoleAccess()
     tenants: Tenants = NO_SETTINGS
     programs: Path | None = None
     program_rules: Rules = Rules()
@@ -147,6 +159,7 @@ def settings_of(
         keep_jobs_s=take("KEEP_JOBS", keep_s, defaults.keep_jobs_s, "365d"),
         console_token=take("CONSOLE_TOKEN", str, None, "a long random word"),
         console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
+        console_access=_console_access(found, folder),
         tenants=take("TENANTS", read_tenants, defaults.tenants, "/etc/sluice/tenants.yaml"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
@@ -201,6 +214,18 @@ def keep_s(text: str) -> float | None:
     """Return a retention time in seconds, or None for ``off``, which means indefinitely. ValueError for any other text
     that is not a duration."""
     return None if text == "off" else _positive_s(text)
+
+
+def _console_access(found: FoundSettings, folder: Path) -> ConsoleAccess:
+    take, usual = found.take, ConsoleAccess()
+    return ConsoleAccess(
+        tokens=take("CONSOLE_TOKENS", lambda text: folder / text, None, "/etc/sluice/tokens.yaml"),
+        proxies=take("CONSOLE_PROXY", _networks, (), "10.0.0.7,10.1.0.0/16"),
+        user_header=take("CONSOLE_PROXY_HEADER", _header, usual.user_header, "X-Auth-Request-User"),
+        groups_header=take(
+            "CONSOLE_PROXY_GROUPS_HEADER", _header, usual.groups_header, "X-Auth-Request-Groups"
+        ),
+    )
 
 
 def _lineage(found: FoundSettings) -> LineageServer | None:
@@ -325,6 +350,20 @@ def _headers(text: str) -> dict[str, str]:
             raise ValueError("a header is NAME=VALUE, and headers are separated by commas")
         headers[name.lower()] = value
     return headers
+
+
+def _header(text: str) -> str:
+    if not _HEADER.fullmatch(text):
+        raise ValueError(f"{text!r} is no name of a header")
+    return text
+
+
+def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Return addresses and networks. A network of all addresses is refused: each client could name any user."""
+    found = tuple(ip_network(each) for each in _sources(text))
+    if any(network.prefixlen == 0 for network in found):
+        raise ValueError("it has all addresses, so each client could name any user")
+    return found
 
 
 def _positive_s(text: str) -> float:

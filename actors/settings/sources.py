@@ -151,6 +151,7 @@ _FILE = "file:"
 def named(texts: Mapping[str, str], apps: Sequence[str]) -> Iterator[str]:
     """Yield each path as it is written in the settings, the environment, and the sources of definitions."""
     yield from filter(None, [of_keys(texts.get(f"{PREFIX}MESSAGE_KEYS", ""))])
+    yield from filter(None, [texts.get(f"{PREFIX}CONSOLE_TOKENS")])
     yield from filter(None, map(texts.get, _IN_ENVIRONMENT))
     # Searched as a text and not parsed, because libpq accepts addresses that URL parsers do not.
     for name in ("LEDGER_URL", "LEDGER_POOLER_URL"):

@@ -123,7 +123,12 @@ audit = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("token", Text, nullable=False, unique=True, comment="makes a repeated write a no-op"),
     Column("at", DateTime(timezone=True), nullable=False),
-    Column("actor", Text, nullable=False, comment="token or user with the address of the request, or the user of a command"),
+    Column(
+        "actor",
+        Text,
+        nullable=False,
+        comment="token or user with the address of the request, or the user of a command",
+    ),
     Column("action", Text, nullable=False),
     Column("target", JSONB, nullable=False),
     Column("result", JSONB, nullable=False),

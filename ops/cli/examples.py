@@ -128,6 +128,10 @@ sluice metrics --json
 sluice console                                   # serve it at http://127.0.0.1:8484
 sluice console --listen 0.0.0.0:8484             # serve other machines; needs SLUICE_CONSOLE_TOKEN
 """,
+    "token": """
+sluice token ci-risk --role submit --tenant risk   # may submit jobs of the apps of risk
+sluice token ana --role operate
+""",
     "audit": """
 sluice audit                                     # list the actions with their users
 sluice audit --since 1d --json

@@ -1,31 +1,44 @@
-"""Access control, and sessions in cookies.
+"""Access control: the senders of requests, their roles, and the requests that are refused whatever their token.
 
-A request needs the operate or the view token, or the cookie of a session that was opened with a token. ``view`` may
-read; ``operate`` may also change things. A page of another site in a signed-in user's browser can send requests. So
-requests of another origin are refused, and a call that changes anything must have a content type that no form sends.
+A request has one of these, and only the first one counts:
 
-A session is stored in its cookie: a role, the time at which it was opened, and a signature. Invariants:
+1. ``Authorization: Bearer`` with a token: of ``SLUICE_CONSOLE_TOKEN`` (``operate``), of ``SLUICE_CONSOLE_VIEW_TOKEN``
+   (``view``), or a named token of the file ``SLUICE_CONSOLE_TOKENS``
+2. a user whom a trusted proxy has signed in (``identity.proxy``)
+3. the cookie of a session that was opened with a token (``identity.sessions``)
 
-- The key of the signature is derived from the role's token. So each console with the token accepts the session,
-  whichever console has opened it and however often that was restarted. A new token ends the sessions of the old token.
-- A session is valid for ``LASTS`` and no longer, wherever it was kept.
-- The token cannot be computed from a session. A client with a session can test guesses of the token on it. A client
-  without a session can only send a forged session, which is treated like a wrong token (``is_signed``).
+Invariants:
+
+- Tokens are compared by their SHA-256, each with each in constant time. So the time of an answer depends on no token.
+- A wrong token and a forged session are answered after a pause (``login_throttle``), a missing one at once.
+- A page of another site in a signed-in user's browser can send requests. So requests of another origin are refused, and
+  a call that changes anything must have a content type that no form sends. This includes users of a proxy, whose
+  browser sends the proxy's own cookie.
+- The address in the audit is that of the connection. For a proxy on this machine and for a trusted proxy it is the
+  address that the proxy reports, marked as such.
 """
 
 import hmac
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
-from hashlib import sha256
+from datetime import UTC, datetime
 from http import HTTPStatus
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sluice.ops.console.http_message import JSON_TYPE, Request, Response, problem
+from sluice.ops.console.identity.proxy import TrustedProxy
+from sluice.ops.console.identity.roles import Identity, Role, Who
+from sluice.ops.console.identity.sessions import (
+    COOKIE,
+    digest_of,
+    is_session,
+    is_signed,
+    sessions_in,
+    write_session,
+)
+from sluice.ops.console.identity.token_file import AccessList, NamedToken
 from sluice.ops.console.login_throttle import Refusals
 
 #: Names of this machine for itself.
@@ -36,37 +49,29 @@ _BEARER = "Bearer "
 _BODIED = frozenset({"POST", "PUT", "PATCH"})
 
 
-class Role(StrEnum):
-    VIEW = "view"
-    OPERATE = "operate"
-
-    def may(self, needed: "Role") -> bool:
-        return self is Role.OPERATE or needed is Role.VIEW
-
-
-class Who(Struct, frozen=True, kw_only=True):
-    """Sender with access. ``at`` is the sender's address."""
-
-    role: Role
-    at: str
-
-    def __str__(self) -> str:
-        return f"{self.role} from {self.at}" if self.at else str(self.role)
-
-
 class AccessControl:
-    """Access control with an ``operate`` and a ``view`` token. A session has the role of the token that opened it."""
+    """Access control with an ``operate`` and a ``view`` token, named tokens, and a trusted proxy. A session has the
+    role of the token that opened it.
+    """
 
     def __init__(
         self,
         operate: str | None,
         view: str | None = None,
         *,
+        listed: Callable[[], AccessList] = AccessList,
+        proxy: TrustedProxy = TrustedProxy(),  # noqa: B008 - it is frozen
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         # If both tokens are the same, the token has the greater role.
         given = ((Role.OPERATE, operate), (Role.VIEW, view))
-        self._tokens: Mapping[Role, str] = {role: token for role, token in given if token is not None}
+        self._own = {
+            str(role): NamedToken(role=role, sha256=digest_of(token))
+            for role, token in given
+            if token is not None
+        }
+        self._listed = listed
+        self._proxy = proxy
         self._clock = clock
         self._refusals = Refusals(clock)
 
@@ -84,19 +89,21 @@ class AccessControl:
         return None
 
     def who(self, request: Request) -> Who | None:
-        """Return the sender. None without a valid token or session."""
-        role = self._role_of(request)
-        return None if role is None else Who(role=role, at=_address(request))
+        """Return the sender. None without a valid token or session, and without a user of a trusted proxy."""
+        access = self._listed()
+        found = self._identity(request, access)
+        if found is None:
+            return None
+        return Who(name=found.name, role=found.role, tenant=found.tenant, at=self._address(request))
 
-    def role_for(self, token: str) -> Role | None:
-        """Return the role of a token. None if the token is wrong."""
-        sent = token.encode("utf-8", "surrogateescape")
-        fits = [role for role, own in self._tokens.items() if hmac.compare_digest(sent, own.encode())]
-        return fits[0] if fits else None
+    def identify(self, token: str) -> Identity | None:
+        """Return the name and role of a token. None if the token is wrong."""
+        return _owner(token, self._tokens(self._listed()))
 
-    def session(self, role: Role, request: Request) -> str:
-        """Return the cookie of a new session, for a client that has sent a token of this role."""
-        return _cookie(write_session(role, self._tokens[role], self._clock()), request)
+    def session(self, name: str, request: Request) -> str:
+        """Return the cookie of a new session, for a client that has sent the token with this name."""
+        digest = self._tokens(self._listed())[name].sha256
+        return _cookie(write_session(name, digest, self._clock()), request)
 
     def no_session(self, request: Request) -> str:
         """Return a cookie that removes the session."""
@@ -114,22 +121,56 @@ class AccessControl:
 
     def wrong_token(self, request: Request) -> Response:
         """Return the answer for a wrong token. It is sent after a pause."""
-        return _unknown_asker(after_s=self._refusals.refused(_address(request)))
+        return _unknown_asker(after_s=self._refusals.refused(self._address(request)))
+
+    def _tokens(self, access: AccessList) -> Mapping[str, NamedToken]:
+        return self._own | access.tokens
 
     def _is_ours(self, session: str) -> bool:
-        return any(is_signed(session, token) for token in self._tokens.values())
+        tokens = self._tokens(self._listed())
+        return any(is_signed(session, token.sha256) for name, token in tokens.items() if _of(name, [session]))
 
-    def _role_of(self, request: Request) -> Role | None:
+    def _identity(self, request: Request, access: AccessList) -> Identity | None:
         sent = request.headers.get("authorization")
-        if sent is not None:
-            return self.role_for(sent.removeprefix(_BEARER).strip()) if sent.startswith(_BEARER) else None
+        if sent is not None and sent.startswith(_BEARER):
+            return _owner(sent.removeprefix(_BEARER).strip(), self._tokens(access))
+        # A proxy may send an Authorization of another kind with its user.
+        user = self._proxy.identity_of(request, access)
+        if user is not None or sent is not None:
+            return user
+        return self._of_session(request, self._tokens(access))
+
+    def _of_session(self, request: Request, tokens: Mapping[str, NamedToken]) -> Identity | None:
         found, now = sessions_in(request.headers.get("cookie", "")), self._clock()
         fits = [
-            role
-            for role, token in self._tokens.items()
-            if any(is_session(text, role, token, now) for text in found)
+            name
+            for name, token in tokens.items()
+            if any(is_session(text, name, token.sha256, now) for text in _of(name, found))
         ]
-        return fits[0] if fits else None
+        return _identity_of(fits[0], tokens) if fits else None
+
+    def _address(self, request: Request) -> str:
+        """Return the client's address. For a proxy, return the address that it reports, marked as such."""
+        told = _read_address(request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
+        is_proxy = request.address in LOOPBACK or self._proxy.is_at(request.address)
+        if told is None or not is_proxy:
+            return request.address
+        return f"{told} by way of {request.address}"
+
+
+def _of(name: str, sessions: Sequence[str]) -> list[str]:
+    """Return the sessions that name this token."""
+    return [text for text in sessions if text.startswith(f"{name}.")]
+
+
+def _owner(token: str, tokens: Mapping[str, NamedToken]) -> Identity | None:
+    digest = digest_of(token)
+    fits = [name for name, own in tokens.items() if hmac.compare_digest(digest, own.sha256)]
+    return _identity_of(fits[0], tokens) if fits else None
+
+
+def _identity_of(name: str, tokens: Mapping[str, NamedToken]) -> Identity:
+    return Identity(name=name, role=tokens[name].role, tenant=tokens[name].tenant)
 
 
 def _unknown_asker(*, after_s: float = 0.0) -> Response:
@@ -145,14 +186,6 @@ def _unknown_asker(*, after_s: float = 0.0) -> Response:
 def _cookie(value: str, request: Request) -> str:
     secure = "; Secure" if request.headers.get("x-forwarded-proto", "").strip().lower() == "https" else ""
     return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
-
-
-def _address(request: Request) -> str:
-    """Return the client's address. For a proxy on this machine, return the address that it reports, marked as such."""
-    told = _read_address(request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip())
-    if request.address not in LOOPBACK or told is None:
-        return request.address
-    return f"{told} by way of {request.address}"
 
 
 def _read_address(text: str) -> str | None:
@@ -171,49 +204,3 @@ def _place_of(origin: str) -> str | None:
         return urlsplit(origin).netloc
     except ValueError:
         return None
-
-
-COOKIE = "sluice_session"
-LASTS = timedelta(hours=12)
-#: Greatest difference between the clocks of two consoles. A session from later than that is invalid: the clock that
-#: made it has been corrected since, and the session would be valid for too long.
-_AHEAD_MAX = timedelta(minutes=5)
-#: Purpose of the key. A key that is derived from the token for another purpose differs.
-_LABEL = b"sluice session"
-
-
-def write_session(role: str, token: str, at: datetime) -> str:
-    """Return a new session, for example ``operate.1795140000.5f0c…``. Nothing in it must be quoted in a header."""
-    said = f"{role}.{int(at.timestamp())}"
-    return f"{said}.{_signature(said, token)}"
-
-
-def is_session(text: str, role: str, token: str, now: datetime) -> bool:
-    """Return whether the session was written for the role with this token, and is still valid."""
-    if not is_signed(text, token):
-        return False
-    # The text is signed with our token, so it has the form that ``write_session`` gives it.
-    of, _, moment = text.rpartition(".")[0].partition(".")
-    age = now - datetime.fromtimestamp(int(moment), UTC)
-    return of == role and -_AHEAD_MAX <= age < LASTS
-
-
-def is_signed(text: str, token: str) -> bool:
-    """Return whether the session was signed with the token. It may have expired."""
-    said, _, signature = text.rpartition(".")
-    return hmac.compare_digest(signature.encode(), _signature(said, token).encode())
-
-
-def sessions_in(header: str) -> Sequence[str]:
-    """Return the sessions in a ``Cookie`` header.
-
-    The header also has cookies of other services on the same host, with any content that browsers accept. The
-    standard library's reader is not used, because it stops at the first bad cookie.
-    """
-    pairs = (each.strip().partition("=") for each in header.split(";"))
-    return [text for name, _, text in pairs if name == COOKIE]
-
-
-def _signature(said: str, token: str) -> str:
-    key = hmac.digest(token.encode(), _LABEL, sha256)
-    return hmac.new(key, said.encode(), sha256).hexdigest()

@@ -12,6 +12,8 @@ from sluice.ops.console.calls.routes import ROUTES
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.dispatch import Answering
 from sluice.ops.console.files import Files
+from sluice.ops.console.identity.proxy import TrustedProxy
+from sluice.ops.console.identity.token_file import AccessList, TokenFile
 from sluice.ops.console.own_token import own_token
 from sluice.ops.console.server import ListenAddress, Server
 from sluice.ops.operations.context import OperatorContext
@@ -38,14 +40,26 @@ def keys_for(place: ListenAddress, settings: Settings) -> ConsoleKeys:
     BadSetting as in ``check_tokens``.
     """
     check_tokens(place, settings)
-    if settings.console_token is not None or settings.console_view_token is not None:
-        return ConsoleKeys(AccessControl(settings.console_token, settings.console_view_token), None)
-    own = own_token(settings.home)
-    return ConsoleKeys(AccessControl(own), own)
+    access, own = settings.console_access, None
+    if not _has_tokens(settings):
+        own = own_token(settings.home)
+    gate = AccessControl(
+        settings.console_token or own,
+        settings.console_view_token,
+        listed=AccessList if access.tokens is None else TokenFile(access.tokens).current,
+        proxy=TrustedProxy(
+            networks=access.proxies,
+            user_header=access.user_header.lower(),
+            groups_header=access.groups_header.lower(),
+        ),
+    )
+    return ConsoleKeys(gate, own)
 
 
 def check_tokens(place: ListenAddress, settings: Settings) -> None:
-    """Raise BadSetting if a token can be guessed, or if other machines can reach the console and no token is set."""
+    """Raise BadSetting if a token can be guessed, if the file of tokens is invalid, or if other machines can reach the
+    console and no token is set.
+    """
     operate, view = settings.console_token, settings.console_view_token
     for name, token in (("SLUICE_CONSOLE_TOKEN", operate), ("SLUICE_CONSOLE_VIEW_TOKEN", view)):
         if token is not None and len(token) < TOKEN_CHARS_MIN:
@@ -53,11 +67,23 @@ def check_tokens(place: ListenAddress, settings: Settings) -> None:
                 f"{name} has {len(token)} characters, fewer than {TOKEN_CHARS_MIN}: it can be guessed.",
                 advice="Make one: openssl rand -hex 32",
             )
-    if operate is None and view is None and not place.is_loopback:
+    if settings.console_access.tokens is not None:
+        TokenFile(settings.console_access.tokens).require_valid()
+    elif settings.console_access.proxies:
+        raise BadSetting(
+            "SLUICE_CONSOLE_PROXY is set, and no file has the roles of the proxy's users.",
+            advice="Set SLUICE_CONSOLE_TOKENS to a file with `users` or `groups`.",
+        )
+    if not _has_tokens(settings) and not place.is_loopback:
         raise BadSetting(
             f"Other machines can reach the console at {place}, and there is no token.",
             advice="Set SLUICE_CONSOLE_TOKEN, or listen at 127.0.0.1.",
         )
+
+
+def _has_tokens(settings: Settings) -> bool:
+    given = (settings.console_token, settings.console_view_token, settings.console_access.tokens)
+    return any(each is not None for each in given)
 
 
 @contextmanager

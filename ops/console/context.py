@@ -10,7 +10,7 @@ from sluice.actors.client import Client
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.console.access import Who
+from sluice.ops.console.identity.roles import Who
 from sluice.ops.console.streams import Streams
 from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics

@@ -11,10 +11,11 @@ import msgspec
 from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest, Conflict, DefinitionError, SluiceError, Unreachable
 from sluice.jobs.model.request_limits import unfit
-from sluice.ops.console.access import AccessControl, Who
+from sluice.ops.console.access import AccessControl
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.files import Files
 from sluice.ops.console.http_message import Request, Response, Unreadable, problem
+from sluice.ops.console.identity.roles import Who
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 _LOG = logging.getLogger("sluice.console")
@@ -85,8 +86,8 @@ class Answering:
             return None
         return problem(
             HTTPStatus.FORBIDDEN,
-            f"Your token is read-only: the role {who.role} may not do this.",
-            "Use the token of SLUICE_CONSOLE_TOKEN.",
+            f"The role {who.role} may not do this; it needs the role {route.role}.",
+            "Use another token, for example that of SLUICE_CONSOLE_TOKEN.",
         )
 
     def _called(self, route: Route, words: Sequence[str], request: Request, who: Who | None) -> Response:

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from sluice.jobs.release import release
-from sluice.ops.console.access import COOKIE
 from sluice.ops.console.http_message import JSON_TYPE, PROBLEM_TYPE, Problem
+from sluice.ops.console.identity.sessions import COOKIE
 from sluice.ops.console.route import Route, is_name
 
 Description = Mapping[str, Any]

@@ -6,9 +6,10 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from sluice.ops.console.access import AccessControl, Role, Who
+from sluice.ops.console.access import AccessControl
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import JSON_TYPE, Request
+from sluice.ops.console.identity.roles import Role, Who
 
 Q = TypeVar("Q")
 B = TypeVar("B")
@@ -80,8 +81,9 @@ def action(
     answers: Any,
     body: Any = NoParameters,
     status: HTTPStatus = HTTPStatus.OK,
+    role: Role = Role.OPERATE,
 ) -> Route:
-    """Return the route of a call that changes something: a POST that needs the role ``operate``."""
+    """Return the route of a call that changes something: a POST."""
     return Route(
         method="POST",
         path=path,
@@ -89,7 +91,7 @@ def action(
         summary=summary,
         answers=answers,
         body=body,
-        role=Role.OPERATE,
+        role=role,
         status=status,
     )
 

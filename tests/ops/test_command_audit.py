@@ -44,7 +44,18 @@ ACTS = {
 #: Commands that only read, start processes, write files, or maintain the ledger itself as its owner.
 NO_ACTS = {
     *("init", "up", "worker", "plan", "parents", "children", "graph", "ls", "show", "logs", "why"),
-    *("submissions", "grid", "freshness", "workers", "demand", "autoscale", "console", "audit", "metrics"),
+    *(
+        "submissions",
+        "grid",
+        "freshness",
+        "workers",
+        "demand",
+        "autoscale",
+        "console",
+        "token",
+        "audit",
+        "metrics",
+    ),
     *("doctor", "completion", "bench", "apps check", "apps show", "apps branches", "saga show"),
     *("notifications ls", "partitions ls", "schedules ls", "schedules next", "deploy kubernetes"),
     *("db upgrade", "db status", "db check", "db repair", "db roles", "db announce", "db restored"),

@@ -9,8 +9,10 @@ from threading import Thread
 import pytest
 
 from sluice.jobs.errors import BadSetting
-from sluice.ops.console.access import COOKIE, LASTS, AccessControl, Role
+from sluice.ops.console.access import AccessControl
 from sluice.ops.console.http_message import Request
+from sluice.ops.console.identity.roles import Role
+from sluice.ops.console.identity.sessions import COOKIE, LASTS
 from sluice.ops.console.own_token import FILE, kept_token, own_token
 from tests.ops.caller import Caller, console, printed
 from tests.ops.typist import Typist, ended
@@ -61,6 +63,7 @@ def test_a_session_has_the_role_of_its_token(token: str, role: str, status: int,
     assert session.reads("/api/session") == {
         "role": role,
         "who": f"{role} from 127.0.0.1",
+        "tenant": None,
     }
     assert session.posts("/api/submissions/none/cancel").status == status
     signed_out = session.calls("DELETE", "/api/session", None)
@@ -257,4 +260,6 @@ def test_wrong_tokens_are_logged_and_delay_no_right_token(desk_of_module: Typist
 
 
 def test_one_token_for_both_roles_has_the_operate_role() -> None:
-    assert AccessControl("a", "a").role_for("a") is Role.OPERATE
+    found = AccessControl("a", "a").identify("a")
+    assert found is not None
+    assert found.role is Role.OPERATE

@@ -115,6 +115,11 @@ COMMANDS = (
         makes_ledger=True,
     ),
     Command(
+        word="token",
+        help="make a named token for the console",
+        module="sluice.ops.cli.commands.processes.token",
+    ),
+    Command(
         word="audit",
         help="list the actions by console and commands, with the actor",
         module="sluice.ops.cli.commands.processes.audit",

@@ -1,5 +1,7 @@
 """Changes, as they happen."""
 
+from collections.abc import Generator
+from contextlib import closing
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -20,7 +22,20 @@ class Watched(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def events(console: ConsoleContext, asked: CallArguments[Watched, NoParameters]) -> Response:
     watches = [*dict.fromkeys(_meant(console, read_watch(text)) for text in asked.query.watch)]
-    return Response(kind=EVENTS_TYPE, pieces=console.streams.tell(watches), is_live=True)
+    return Response(kind=EVENTS_TYPE, pieces=_admitted(console.streams.tell(watches), asked), is_live=True)
+
+
+def _admitted(
+    pieces: Generator[bytes, None, None], asked: CallArguments[Watched, NoParameters]
+) -> Generator[bytes, None, None]:
+    """Yield the pieces until the sender loses its access: its session ends, or its token is removed or changed. There
+    is a piece in each second.
+    """
+    with closing(pieces):
+        for piece in pieces:
+            if asked.gate.who(asked.request) != asked.who:
+                return
+            yield piece
 
 
 def _meant(console: ConsoleContext, watch: WatchedObject) -> WatchedObject:

@@ -3,17 +3,20 @@
 from msgspec import Struct
 
 from sluice.jobs.errors import BadRequest
-from sluice.ops.console.access import Role
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response
+from sluice.ops.console.identity.roles import Role
 from sluice.ops.console.route import CallArguments, NoParameters, Route
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """Session. ``who`` is the name of the sender in the audit."""
+    """Session. ``who`` is the name of the sender in the audit. ``tenant`` is the only tenant whose apps the sender may
+    see; null for the whole installation.
+    """
 
     role: Role
     who: str
+    tenant: str | None
 
 
 class SignIn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,15 +30,15 @@ class SignedOut(Struct, frozen=True, kw_only=True):
 def session(_: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Session:
     if asked.who is None:
         raise BadRequest("You are not signed in.")
-    return Session(role=asked.who.role, who=str(asked.who))
+    return Session(role=asked.who.role, who=str(asked.who), tenant=asked.who.tenant)
 
 
 def sign_in(_: ConsoleContext, asked: CallArguments[NoParameters, SignIn]) -> Response:
-    role = asked.gate.role_for(asked.body.token)
-    if role is None:
+    found = asked.gate.identify(asked.body.token)
+    if found is None:
         return asked.gate.wrong_token(asked.request)
-    cookie = asked.gate.session(role, asked.request)
-    return Response(document=Session(role=role, who=str(role)), headers={"Set-Cookie": cookie})
+    document = Session(role=found.role, who=found.name, tenant=found.tenant)
+    return Response(document=document, headers={"Set-Cookie": asked.gate.session(found.name, asked.request)})
 
 
 def sign_out(_: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Response:

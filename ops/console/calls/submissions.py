@@ -24,6 +24,7 @@ from sluice.ledger.reads.submission_progress import (
     shares,
 )
 from sluice.ops.console.context import ConsoleContext
+from sluice.ops.console.identity.roles import Role
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.operations import audit_results
@@ -196,7 +197,15 @@ ROUTES = (
         answers=Submissions,
         query=Some,
     ),
-    action(_PATH, submit, "Submit jobs", answers=Received, body=Submission, status=HTTPStatus.ACCEPTED),
+    action(
+        _PATH,
+        submit,
+        "Submit jobs",
+        answers=Received,
+        body=Submission,
+        status=HTTPStatus.ACCEPTED,
+        role=Role.SUBMIT,
+    ),
     Route(
         method="GET",
         path=f"{_PATH}/{{id}}",

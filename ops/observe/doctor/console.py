@@ -25,7 +25,8 @@ def judge(place: ListenAddress, settings: Settings) -> Iterator[Finding]:
     except BadSetting as error:
         yield bad(ABOUT, f"It will not start: {error.what}", error.advice, where=str(place))
         return
-    if settings.console_token is None and settings.console_view_token is not None:
+    only_view = settings.console_token is None and settings.console_access.tokens is None
+    if only_view and settings.console_view_token is not None:
         yield warn(
             ABOUT,
             "Only SLUICE_CONSOLE_VIEW_TOKEN is set: users can view, and cannot act.",
@@ -51,6 +52,8 @@ def _asked(place: ListenAddress, settings: Settings) -> Finding:
         return ok(ABOUT, f"It may start; no console answers there now ({why}).", where=str(place))
     except http.client.HTTPException:
         return _another(place)
+    if status == HTTPStatus.UNAUTHORIZED and token is None and settings.console_access.tokens is not None:
+        return ok(ABOUT, "It answers. These settings have no token to sign in with.", where=str(place))
     if status == HTTPStatus.UNAUTHORIZED:
         return warn(
             ABOUT,

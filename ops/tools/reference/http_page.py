@@ -21,9 +21,10 @@ curl -s localhost:8484/api/submissions -H "Authorization: Bearer $TOKEN" -H 'Con
 A submission whose `id` belongs to a submission with [other content](messages.md#repeat-a-submission) is answered with
 409.
 
-Every call but the [probes](console.md#probes) needs a [token](console.md#who-may-what), sent as
-`Authorization: Bearer TOKEN`: the configured token, or the token that the console made, in `.sluice/console.token`. The
-role *view* may read, and *operate* may also act. This page is generated from the table of calls.
+Every call but the [probes](console.md#probes) needs a [token](console.md#access-control), sent as
+`Authorization: Bearer TOKEN`: a configured token, or the token that the console made, in `.sluice/console.token`. The
+column *role* has the least role: *view* may read, *submit* may also submit jobs, and *operate* may carry out all acts.
+This page is generated from the table of calls.
 
 | call | role | parameters | effect |
 |---|---|---|---|

@@ -4,7 +4,7 @@ import { h } from "./element.js";
 import { icon, mark } from "./icons.js";
 import { ASK_EVERY_MS } from "./live.js";
 import { search } from "./search.js";
-import { mayAct, signOut } from "./session.js";
+import { maySubmit, signOut } from "./session.js";
 import { help } from "./shortcuts.js";
 import { stage } from "./stage.js";
 import { THEMES, choose, theme } from "./theme.js";
@@ -98,7 +98,7 @@ export function tellOfAlarms(alarms) {
 }
 
 function submitLink() {
-    return mayAct()
+    return maySubmit()
         ? h("a.button.submit-link", { href: "/submit", "aria-label": "Submit" }, icon("plus"), h("span", {}, "Submit"))
         : h("span.chip", { title: "This token is read-only" }, "view only");
 }

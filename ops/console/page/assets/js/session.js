@@ -1,8 +1,8 @@
-// The session: its role may only read, or may also act.
+// The session: its role may only read, may also submit, or may carry out all acts.
 
 import { change, get, post } from "./api.js";
 
-/** @type {{role: "view" | "operate"}} */
+/** @type {{role: "view" | "submit" | "operate"}} */
 let session = { role: "view" };
 
 export async function begin() {
@@ -12,6 +12,10 @@ export async function begin() {
 
 export function mayAct() {
     return session.role === "operate";
+}
+
+export function maySubmit() {
+    return session.role !== "view";
 }
 
 /** The token that `sluice up` prints behind the # of the address. */

@@ -5,7 +5,7 @@ import { field, line } from "./fields.js";
 import { icon, mark } from "./icons.js";
 import { signIn } from "./session.js";
 
-const HINT = "SLUICE_CONSOLE_TOKEN, or the token in the address that `sluice up` prints";
+const HINT = "SLUICE_CONSOLE_TOKEN, a named token, or the token in the address that `sluice up` prints";
 
 /** @param {Error & {status?: number, advice?: string}} error why @param {() => void} enter tries again */
 export function signInScreen(error, enter) {

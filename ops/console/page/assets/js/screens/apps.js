@@ -8,7 +8,7 @@ import { GraphView } from "../graph/view.js";
 import { button, card, empty, facts, table, appLink } from "../parts.js";
 import { kept } from "../morph.js";
 import { asked, go } from "../router.js";
-import { mayAct } from "../session.js";
+import { mayAct, maySubmit } from "../session.js";
 import { headline, tally } from "../stage.js";
 import { STATES, badge, sign } from "../states.js";
 import { overview } from "../store.js";
@@ -151,7 +151,7 @@ function portrait(about, around) {
             h(
                 "div.acts",
                 {},
-                mayAct() && h("a.button.first", { href: asked("/submit", { app }) }, "Submit…"),
+                maySubmit() && h("a.button.first", { href: asked("/submit", { app }) }, "Submit…"),
                 h("a.button", { href: asked("/jobs", { app }) }, "Its jobs"),
                 mayAct() &&
                     button(queue?.paused ? "Resume…" : "Pause…", () => onApp(queue?.paused ? "resume" : "pause", app)),

@@ -6,7 +6,7 @@ import { h } from "../element.js";
 import { choice, field, line, radios } from "../fields.js";
 import { button, card, empty, notice } from "../parts.js";
 import { asked, go, to } from "../router.js";
-import { mayAct } from "../session.js";
+import { maySubmit } from "../session.js";
 import { headline } from "../stage.js";
 import { POLICY, requestOf } from "../submit/request.js";
 import { showWay, which } from "../submit/which.js";
@@ -30,10 +30,10 @@ export function screen({ query }) {
 }
 
 function draw(names, about, query) {
-    if (!mayAct())
+    if (!maySubmit())
         return [
             headline("Submit"),
-            notice("warn", "This token is read-only.", "Sign in with SLUICE_CONSOLE_TOKEN to submit."),
+            notice("warn", "This token is read-only.", "Sign in with a token of the role submit or operate."),
         ];
     if (!names.length)
         return [
