@@ -294,17 +294,18 @@ class Client:
         partitions: Iterable[str] = (),
         *,
         by: Mapping[str, str | Sequence[str]] | None = None,
+        apps: Collection[str] | None = None,
     ) -> list[str]:
         """Submit all stale partitions that are made from the ``table``, or from these ``partitions`` of it. Return the
         ids of the submissions, one for each app. Default: all stale partitions. If the table has a second dimension,
-        ``by`` selects slices of it, like ``{"store": "graz"}``.
+        ``by`` selects slices of it, like ``{"store": "graz"}``. ``apps`` are the only apps that make partitions again.
+        Default: all.
 
         BadRequest as for ``land``.
         """
         catalogue = self._known_apps()
-        return self.submit_many(
-            self._ledger.transact(lambda tx: stale_partitions(tx, catalogue, table, partitions, by=by))
-        )
+        found = self._ledger.transact(lambda tx: stale_partitions(tx, catalogue, table, partitions, by=by))
+        return self.submit_many([each for each in found if apps is None or each.app in apps])
 
     def _known_apps(self) -> Catalogue:
         if self._definitions is None:

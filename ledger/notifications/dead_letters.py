@@ -22,12 +22,22 @@ SELECT (SELECT count(*) FROM delivery WHERE next_at IS NOT NULL)
        + (SELECT count(*) FROM notification WHERE NOT routed),
        (SELECT count(*) FROM delivery WHERE dead_at IS NOT NULL)
 """
+_COUNTS_OF_APPS = """
+SELECT (SELECT count(*) FROM delivery JOIN notification ON notification.number = delivery.notification
+        JOIN job ON job.id = notification.job WHERE delivery.next_at IS NOT NULL AND job.app = ANY(%(apps)s))
+       + (SELECT count(*) FROM notification JOIN job ON job.id = notification.job
+          WHERE NOT notification.routed AND job.app = ANY(%(apps)s)),
+       (SELECT count(*) FROM delivery JOIN notification ON notification.number = delivery.notification
+        JOIN job ON job.id = notification.job WHERE delivery.dead_at IS NOT NULL AND job.app = ANY(%(apps)s))
+"""
 # The receivers are locked in id order. An attempt that has failed meanwhile sets its own delay again.
 _SEND_AGAIN = f"""
 WITH held AS MATERIALIZED (
     SELECT delivery.number, delivery.receiver
     FROM delivery JOIN notification ON notification.number = delivery.notification
     WHERE delivery.dead_at IS NOT NULL AND (%(events)s::uuid[] IS NULL OR notification.id = ANY(%(events)s::uuid[]))
+      AND (%(apps)s::text[] IS NULL
+           OR EXISTS (SELECT FROM job WHERE job.id = notification.job AND job.app = ANY(%(apps)s)))
     ORDER BY delivery.number FOR UPDATE OF delivery
 ), sent AS (
     UPDATE delivery SET dead_at = NULL, attempts = 0, next_at = {NOW} FROM held WHERE delivery.number = held.number
@@ -67,15 +77,17 @@ def dead_letters(tx: Tx, limit: int) -> list[DeadLetter]:
     return tx.structs(DeadLetter, _DEAD, limit=limit)
 
 
-def delivery_counts(tx: Tx) -> DeliveryCounts:
-    """Return the numbers of pending and of dead deliveries."""
-    return DeliveryCounts(*tx.rows(_COUNTS)[0])
+def delivery_counts(tx: Tx, apps: Sequence[str] | None = None) -> DeliveryCounts:
+    """Return the numbers of pending and of dead deliveries. With ``apps``, only of events of their jobs."""
+    rows = tx.rows(_COUNTS) if apps is None else tx.rows(_COUNTS_OF_APPS, apps=[*apps])
+    return DeliveryCounts(*rows[0])
 
 
-def send_again(tx: Tx, events: Sequence[UUID] | None) -> int:
-    """Have the deliveries of these events attempted again that were given up; None means all of them. Return their
-    number."""
-    rows = tx.rows(_SEND_AGAIN, events=None if events is None else list(events))
+def send_again(tx: Tx, events: Sequence[UUID] | None, apps: Sequence[str] | None = None) -> int:
+    """Have the deliveries of these events attempted again that were given up; None means all of them. With ``apps``,
+    only those of events of their jobs. Return their number."""
+    given = {"events": None if events is None else [*events], "apps": None if apps is None else [*apps]}
+    rows = tx.rows(_SEND_AGAIN, **given)
     if rows:
         tx.write(_NO_DELAY, receivers=sorted({receiver for _, receiver in rows}))
     return len(rows)

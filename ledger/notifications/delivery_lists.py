@@ -1,5 +1,6 @@
 """Lists of deliveries with their events, the newest first."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -62,13 +63,18 @@ def deliveries(
     *,
     job: tuple[str, str] | None = None,
     state: DeliveryState | None = None,
+    apps: Sequence[str] | None = None,
     before: int | None = None,
     limit: int,
 ) -> list[ListedDelivery]:
-    """Return deliveries, of the events of one job or of all jobs."""
-    conditions = [_IN_STATE[state], *([] if job is None else [_OF_JOB])]
+    """Return deliveries, of the events of one job or of all jobs, and only of jobs of these ``apps``. None does not
+    restrict."""
+    conditions = [
+        _IN_STATE[state],
+        *([] if job is None else [_OF_JOB]),
+        *([] if apps is None else ["job.app = ANY(%(apps)s)"]),
+    ]
     sql = f"{_LISTED} AND {' AND '.join(conditions)} ORDER BY delivery.number DESC LIMIT %(limit)s"
     app, key = job or (None, None)
-    return tx.structs(
-        ListedDelivery, sql, app=app, key=key, before=_MAX if before is None else before, limit=limit
-    )
+    given = {"app": app, "key": key, "before": _MAX if before is None else before, "limit": limit}
+    return tx.structs(ListedDelivery, sql, **given, apps=None if apps is None else [*apps])

@@ -37,6 +37,7 @@ _REQUESTED = """
 # A null parameter does not restrict anything; Postgres drops the condition when it plans the query.
 _SELECTED = f"""
 (%(app)s::text IS NULL OR job.app = %(app)s)
+AND (%(apps)s::text[] IS NULL OR job.app = ANY(%(apps)s))
 AND {{states}}
 AND (%(key)s::text IS NULL OR starts_with(job.key, %(key)s))
 AND (%(since)s::timestamptz IS NULL OR job.changed_at >= %(since)s)
@@ -69,11 +70,13 @@ _LIVES = in_states(LIVE)
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
-    """Selection of jobs. None, or no states, does not restrict. ``key`` is a prefix of the keys. ``added_by`` is the
-    id of the job that has added them. ``late`` selects jobs that are or were late. ``readings`` are needed for the
-    condition ``where``, and exist as far as definitions are available."""
+    """Selection of jobs. None, or no states, does not restrict. ``apps`` are the only apps whose jobs are selected.
+    ``key`` is a prefix of the keys. ``added_by`` is the id of the job that has added them. ``late`` selects jobs that
+    are or were late. ``readings`` are needed for the condition ``where``, and exist as far as definitions are
+    available."""
 
     app: str | None = None
+    apps: Sequence[str] | None = None
     states: tuple[State, ...] = ()
     key: str | None = None
     submission: str | None = None
@@ -98,6 +101,7 @@ def clause(wanted: JobFilter) -> Clause:
     writing = _Writing(wanted.readings)
     given = {
         "app": wanted.app,
+        "apps": None if wanted.apps is None else [*wanted.apps],
         "key": wanted.key,
         "submission": wanted.submission,
         "since": wanted.since,

@@ -29,7 +29,8 @@ WITH found AS MATERIALIZED (
     SELECT number FROM (
         SELECT number, app, state FROM submission
         WHERE number < %(before)s AND {{which}} ORDER BY number DESC LIMIT %(look_max)s) looked_through
-    WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
+    WHERE (%(app)s::text IS NULL OR app = %(app)s) AND (%(apps)s::text[] IS NULL OR app = ANY(%(apps)s))
+      AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s))
     ORDER BY number DESC LIMIT %(limit)s
 )
 SELECT {_COLUMNS}, CASE WHEN (SELECT count(*) FROM found) < %(limit)s THEN ({{lowest}}) END AS lowest
@@ -82,14 +83,22 @@ class SubmissionPage(Struct, frozen=True):
 
 
 def submitted(
-    tx: Tx, *, app: str | None, states: Sequence[SubmissionState], before: int | None, limit: int
+    tx: Tx,
+    *,
+    app: str | None,
+    states: Sequence[SubmissionState],
+    apps: Sequence[str] | None = None,
+    before: int | None,
+    limit: int,
 ) -> SubmissionPage:
+    """Return a page of submissions of this app, in these states, and only of these ``apps``. None does not restrict."""
     is_indexed = bool(states) and set(states) <= {*UNFORTUNATE}
     which = f"state IN ({_UNFORTUNATE})" if is_indexed else "true"
     lowest = _LOWEST.format(which=which)
     given = {
         "before": _MAX if before is None else before,
         "app": app,
+        "apps": None if apps is None else [*apps],
         "states": [str(state) for state in states] or None,
         "look_max": LOOKED_THROUGH_MAX,
     }

@@ -1,5 +1,6 @@
 """Resources that calls share, and the cached picture of the apps."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.identity.roles import Who
 from sluice.ops.console.streams import Streams
+from sluice.ops.console.tenancy import Reach, reach_of
 from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.observe.overview.alarms import OwnDefinitions
@@ -56,8 +58,8 @@ class ConsoleContext:
     def __init__(self, context: OperatorContext, installation: Installation) -> None:
         self.context = context
         self.installation = installation
-        self.streams = Streams(self.ask, self.overview)
-        self.pictures = Pictures()
+        self.streams = Streams(self.ask, self.overview, self._reach_of)
+        self._pictures: dict[str | None, Pictures] = defaultdict(Pictures)
         self.demand = Recent(self.ask)
         # With connections of its own, because other calls may hold all of the installation's.
         self._apart = Installation(context, beside=installation, connections=PROBE_CONNECTIONS)
@@ -76,6 +78,17 @@ class ConsoleContext:
     @property
     def has_definitions(self) -> bool:
         return bool(self.context.settings.apps)
+
+    def reach(self, who: Who | None) -> Reach:
+        """Return the apps that the sender may see."""
+        return self._reach_of(None if who is None else who.tenant)
+
+    def _reach_of(self, tenant: str | None) -> Reach:
+        return reach_of(tenant, lambda: self.catalogue if self.has_definitions else None)
+
+    def pictures(self, reach: Reach) -> Pictures:
+        """Return the cache for senders of this tenant."""
+        return self._pictures[reach.tenant]
 
     def doing(self, who: Who | None, did: str, about: Mapping[str, JSON], reading: Reading) -> Client:
         """Return a client for one act, which is recorded in the audit in the same transaction. ``reading`` returns its

@@ -17,6 +17,7 @@ from sluice.ops.console.files import Files
 from sluice.ops.console.http_message import Request, Response, Unreadable, problem
 from sluice.ops.console.identity.roles import Who
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import INSTALLATION, OutOfReach
 
 _LOG = logging.getLogger("sluice.console")
 
@@ -99,8 +100,11 @@ class Answering:
                 who=who,
                 request=request,
                 gate=self._gate,
+                reach=self._console.reach(who),
             )
-            found = route.call(self._console, asked)
+            tenancy = route.tenancy or INSTALLATION
+            tenancy.admit(self._console, asked)
+            found = tenancy.shown(route.call(self._console, asked), asked.reach)
         except SluiceError as error:
             return problem(_status_of(error, route), error.what, error.advice)
         except Exception:
@@ -132,6 +136,8 @@ def _status_of(error: SluiceError, route: Route) -> HTTPStatus:
     match error:
         case Unreadable():
             return HTTPStatus.BAD_REQUEST
+        case OutOfReach():
+            return error.status
         case Conflict():
             return HTTPStatus.CONFLICT
         case Unreachable() | BlobsUnavailable() | DefinitionError():

@@ -10,6 +10,7 @@ from sluice.ops.console.access import AccessControl
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import JSON_TYPE, Request
 from sluice.ops.console.identity.roles import Role, Who
+from sluice.ops.console.tenancy import Reach, Tenancy
 
 Q = TypeVar("Q")
 B = TypeVar("B")
@@ -21,7 +22,7 @@ class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 class CallArguments(Struct, Generic[Q, B], frozen=True, kw_only=True):
     """Arguments of a call. ``words`` are the variable parts of the path. ``query`` and ``body`` have the types of the
-    route. ``who`` may be None if the call needs no role.
+    route. ``who`` may be None if the call needs no role. ``reach`` are the apps that the sender may see.
     """
 
     words: Sequence[str]
@@ -30,6 +31,7 @@ class CallArguments(Struct, Generic[Q, B], frozen=True, kw_only=True):
     who: Who | None
     request: Request
     gate: AccessControl
+    reach: Reach = Reach()
 
 
 class Route(Struct, frozen=True, kw_only=True):
@@ -37,8 +39,9 @@ class Route(Struct, frozen=True, kw_only=True):
 
     ``path`` has names in braces, each of which stands for any part. ``words`` lists the values that a name may
     stand for, if only some are allowed. The call returns the document, or an ``Answer``. ``answers`` is the type of
-    the document, for the description. A call without a ``role`` needs no token. A ``bounded`` call takes at most two
-    seconds, even if the ledger hangs. So it needs none of the places that other calls may hold.
+    the document, for the description. A call without a ``role`` needs no token. ``tenancy`` decides about senders of
+    one tenant; they are refused if it is missing. A ``bounded`` call takes at most two seconds, even if the ledger
+    hangs. So it needs none of the places that other calls may hold.
     """
 
     method: str
@@ -49,6 +52,7 @@ class Route(Struct, frozen=True, kw_only=True):
     query: Any = NoParameters
     body: Any = NoParameters
     role: Role | None = Role.VIEW
+    tenancy: Tenancy | None = None
     status: HTTPStatus = HTTPStatus.OK
     kind: str = JSON_TYPE
     bounded: bool = False
@@ -79,6 +83,7 @@ def action(
     summary: str,
     *,
     answers: Any,
+    tenancy: Tenancy,
     body: Any = NoParameters,
     status: HTTPStatus = HTTPStatus.OK,
     role: Role = Role.OPERATE,
@@ -92,6 +97,7 @@ def action(
         answers=answers,
         body=body,
         role=role,
+        tenancy=tenancy,
         status=status,
     )
 

@@ -25,6 +25,8 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import schedule_states
 from sluice.ledger.reads.state_statistics import job_standings, submission_standings
 from sluice.ledger.reads.submission_progress import EXACT_MAX, PROBES
+from sluice.ops.console.tenancy import Reach
+from sluice.ops.observe.overview.page import narrowed
 
 _LOG = logging.getLogger("sluice.console")
 
@@ -45,7 +47,9 @@ Ask = Callable[[Callable[[Tx], Any]], Any]
 
 
 class WatchedObject(NamedTuple):
-    """Watched object. ``of`` is the name of a job or the ID of a submission. Of any other kind there is one object."""
+    """Watched object. ``of`` is the name of a job or the ID of a submission. For a list it is the tenant whose part is
+    watched, or empty for the whole list.
+    """
 
     kind: str
     of: JobName | str = ""
@@ -56,11 +60,19 @@ LEDGER = WatchedObject("ledger")
 
 
 class Streams:
-    """Streams of a console. ``ask`` reads from the ledger; ``overview`` makes the overview."""
+    """Streams of a console. ``ask`` reads from the ledger; ``overview`` makes the overview. ``reach_of`` returns the
+    apps of a tenant.
+    """
 
-    def __init__(self, ask: Ask, overview: Callable[[Tx], Any]) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        overview: Callable[[Tx], Any],
+        reach_of: Callable[[str | None], Reach] = lambda _: Reach(),
+    ) -> None:
         self._ask = ask
         self._overview = overview
+        self._reach_of = reach_of
         self._changed = Condition()
         self._watched: list[Sequence[WatchedObject]] = []
         self._known: Mapping[WatchedObject, bytes] = {}
@@ -177,11 +189,21 @@ class Streams:
         }
         for each in submission_standings(tx, ids, exact_max=EXACT_MAX, probes=PROBES):
             found[WatchedObject("submission", each.id)] = each
-        if WatchedObject("schedules") in watched:
-            found[WatchedObject("schedules")] = {"schedules": schedule_states.schedules(tx, retired=False)}
-        if WatchedObject("overview") in watched:
-            found[WatchedObject("overview")] = self._overview(tx)
+        for kind, read in (("schedules", _schedules), ("overview", self._overviews)):
+            lists = [watch for watch in watched if watch.kind == kind]
+            part = read(tx) if lists else None
+            # A list is read once, for all tenants.
+            found |= {watch: part(self._reach_of(str(watch.of) or None)) for watch in lists if part}
         return found
+
+    def _overviews(self, tx: Tx) -> Callable[[Reach], Any]:
+        whole = self._overview(tx)
+        return lambda reach: whole if reach.apps is None else narrowed(whole, reach.has)
+
+
+def _schedules(tx: Tx) -> Callable[[Reach], Any]:
+    found = schedule_states.schedules(tx, retired=False)
+    return lambda reach: {"schedules": [each for each in found if reach.has(each.app)]}
 
 
 def read_watch(text: str) -> WatchedObject:

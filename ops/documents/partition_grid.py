@@ -83,14 +83,31 @@ class Grid(Struct, frozen=True, kw_only=True):
     jobs: Mapping[State, int]
 
 
-def grid(tx: Tx, catalogue: Catalogue, first: str | None, last: str | None) -> Grid:
-    """Return the grid for a range of partitions. Default: the latest partitions. BadWindow if a text is not a
-    partition.
+def grid(
+    tx: Tx,
+    catalogue: Catalogue,
+    first: str | None,
+    last: str | None,
+    *,
+    has_table: Callable[[str], bool] = lambda _: True,
+    has_app: Callable[[str], bool] = lambda _: True,
+) -> Grid:
+    """Return the grid for a range of partitions. Default: the latest partitions. ``has_table`` returns whether a table
+    is shown, and ``has_app`` whether the days of an app are. BadWindow if a text is not a partition.
     """
-    tables = [*tables_of(catalogue)]
-    days = _days(tx, catalogue)
+    shown = [table for table in tables_of(catalogue) if has_table(table.name)]
+    return _grid(tx, catalogue, shown, _days(tx, catalogue, has_app), (first, last))
+
+
+def _grid(
+    tx: Tx,
+    catalogue: Catalogue,
+    tables: Sequence[TableOf],
+    days: Mapping[str, Days],
+    ends: tuple[str | None, str | None],
+) -> Grid:
     unit = _unit(tables) or ("day" if days else None)
-    window = _window(unit, first, last, lambda: _ends_s(tx, tables, days)) if unit else None
+    window = _window(unit, *ends, lambda: _ends_s(tx, tables, days)) if unit else None
     if unit is None or window is None:
         return Grid(columns=[], unit=unit, size=1, rows=[], legend=LEGEND, jobs={})
     calendar = Calendar(unit)
@@ -120,9 +137,9 @@ def _unit(tables: Iterable[TableOf]) -> Unit | None:
     return max(counts, key=lambda unit: (counts[unit], -UNITS.index(unit)), default=None)
 
 
-def _days(tx: Tx, catalogue: Catalogue) -> dict[str, Days]:
-    """Return the days of each app that has jobs with a date, parents first."""
-    dated = dated_keys(catalogue)
+def _days(tx: Tx, catalogue: Catalogue, is_shown: Callable[[str], bool]) -> dict[str, Days]:
+    """Return the days of each shown app that has jobs with a date, parents first."""
+    dated = [each for each in dated_keys(catalogue) if is_shown(each.app)]
     limit = max(DATED_JOBS_MAX // len(dated), DATED_JOBS_MIN) if dated else 0
     found = newest_by_day(tx, dated, limit=limit)
     return {each.app: days for each in dated if (days := urgent_days(found.get(each.app, {})))}

@@ -10,8 +10,15 @@ from sluice.jobs.model.app import App
 from sluice.ops.graph.model import Edge, Graph, Node, table_id
 
 
-def app_graph(catalogue: Catalogue, around: str | None, added: Collection[tuple[str, str]] = ()) -> Graph:
+def app_graph(
+    catalogue: Catalogue,
+    around: str | None,
+    added: Collection[tuple[str, str]] = (),
+    *,
+    among: Collection[str] | None = None,
+) -> Graph:
     """Return the graph of all apps and external tables, or of one app with everything upstream and downstream of it.
+    ``among`` are the only apps that are drawn, with the external tables that they read. Default: all.
 
     ``added`` are pairs of an app and an app of which it has added jobs. A pair that the definitions join too is drawn
     as the definitions have it.
@@ -28,6 +35,9 @@ def app_graph(catalogue: Catalogue, around: str | None, added: Collection[tuple[
         focus = catalogue.app(around).name
         names = _around(focus, edges)
         title = f"{focus}, with its upstream and downstream apps"
+    if among is not None:
+        read = {edge.source for edge in edges if edge.target in among and edge.source not in catalogue}
+        names &= {*among, *read}
     ranks = _ranks(catalogue, edges)
     ordered = sorted(names, key=lambda name: (ranks.get(name, -1), name))
     places = {name: place for place, name in enumerate(ordered)}

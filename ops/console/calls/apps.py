@@ -1,6 +1,7 @@
 """The apps: the definition of each, and the graph of all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Literal
 
@@ -16,6 +17,7 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.files import is_known, tag_of
 from sluice.ops.console.http_message import Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.console.tenancy import NARROWED, OF_APP, listed
 from sluice.ops.documents.app_document import AppDocument, as_document
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
@@ -106,7 +108,8 @@ def graph(console: ConsoleContext, asked: CallArguments[NoParameters, NoParamete
     for the first time.
     """
     catalogue = console.catalogue
-    content = console.pictures.of(catalogue, _added(console, catalogue), _drawn)
+    pictures = console.pictures(asked.reach)
+    content = pictures.of(catalogue, _added(console, catalogue), partial(_drawn, among=asked.reach.apps))
     headers = {"ETag": tag_of(content), "Cache-Control": "no-cache"}
     if is_known(asked.request, headers["ETag"]):
         return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers, content=b"")
@@ -164,8 +167,10 @@ def need_of(way: Way) -> DrawnNeed:
     )
 
 
-def _drawn(catalogue: Catalogue, added: Sequence[tuple[str, str]]) -> DrawnApps:
-    found = laid(app_graph(catalogue, None, added))
+def _drawn(
+    catalogue: Catalogue, added: Sequence[tuple[str, str]], *, among: Collection[str] | None
+) -> DrawnApps:
+    found = laid(app_graph(catalogue, None, added, among=among))
     return DrawnApps(
         width=found.width,
         height=found.height,
@@ -211,20 +216,36 @@ ROUTES = (
         call=graph,
         summary="The graph of the apps, laid out",
         answers=DrawnApps,
+        tenancy=NARROWED,
     ),
-    Route(method="GET", path="/api/apps", call=apps, summary="All apps", answers=AllApps),
+    Route(
+        method="GET",
+        path="/api/apps",
+        call=apps,
+        summary="All apps",
+        answers=AllApps,
+        tenancy=listed("apps"),
+    ),
     Route(
         method="GET",
         path="/api/apps/{app}",
         call=app,
         summary="The definition of one app, and the number of its jobs in each state",
         answers=CountedApp,
+        tenancy=OF_APP,
     ),
     action(
         "/api/apps/{app}/pause",
         pause,
         "Pause an app: none of its jobs begin, for any submission",
         answers=AppsPaused,
+        tenancy=OF_APP,
     ),
-    action("/api/apps/{app}/resume", resume, "Resume a paused app", answers=AppsResumed),
+    action(
+        "/api/apps/{app}/resume",
+        resume,
+        "Resume a paused app",
+        answers=AppsResumed,
+        tenancy=OF_APP,
+    ),
 )

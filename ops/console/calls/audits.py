@@ -10,6 +10,7 @@ from sluice.ledger.reads.audit_log import acts
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import INSTALLATION
 
 
 class Act(Struct, frozen=True, kw_only=True):
@@ -44,6 +45,7 @@ ROUTES = (
         call=audit,
         summary="Acts of the console and their senders, the newest first",
         answers=Acts,
+        tenancy=INSTALLATION,
         query=Paging,
     ),
 )

@@ -1,5 +1,7 @@
 """Acts on one job."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
@@ -7,6 +9,7 @@ from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
 from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, action
+from sluice.ops.console.tenancy import OF_APP, Tenancy
 from sluice.ops.operations import audit_results
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.cancel import cancel_job
@@ -96,12 +99,36 @@ def _about(name: JobName) -> dict[str, JSON]:
     return {"app": name.app, "key": name.key}
 
 
+def _downstream(console: ConsoleContext, asked: CallArguments[NoParameters, Again]) -> Iterable[str]:
+    return console.catalogue.below(asked.words[:1]) if asked.body.rerun == "downstream" else ()
+
+
+_RETRIED = Tenancy(apps=OF_APP.apps, also=_downstream)
 _PATH = "/api/jobs/{app}/{key}"
 ROUTES = (
-    action(f"{_PATH}/resume", resume, "Send a saga an event, or resume it", answers=Heard, body=Event),
-    action(f"{_PATH}/retry", retry, "Run an ended job again", answers=RetriedJobs, body=Again),
     action(
-        f"{_PATH}/cancel", cancel, "Cancel one job for all submissions that request it", answers=JobCancelled
+        f"{_PATH}/resume",
+        resume,
+        "Send a saga an event, or resume it",
+        answers=Heard,
+        body=Event,
+        tenancy=OF_APP,
     ),
-    action(f"{_PATH}/archive", archive, "Mark the result of one job as collected", answers=Archived),
+    action(
+        f"{_PATH}/retry", retry, "Run an ended job again", answers=RetriedJobs, body=Again, tenancy=_RETRIED
+    ),
+    action(
+        f"{_PATH}/cancel",
+        cancel,
+        "Cancel one job for all submissions that request it",
+        answers=JobCancelled,
+        tenancy=OF_APP,
+    ),
+    action(
+        f"{_PATH}/archive",
+        archive,
+        "Mark the result of one job as collected",
+        answers=Archived,
+        tenancy=OF_APP,
+    ),
 )

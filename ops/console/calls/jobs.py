@@ -16,6 +16,7 @@ from sluice.ops.console.calls.apps import DrawnNeed, need_of
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import TEXT_TYPE, Response
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import OF_APP
 from sluice.ops.documents.job_document import JobDocument
 from sluice.ops.documents.saga_document import SagaDocument, whole_document
 from sluice.ops.graph.equal_jobs import folded
@@ -173,6 +174,7 @@ ROUTES = (
         call=job,
         summary="One job, with its last rounds, transitions and submissions",
         answers=JobDocument,
+        tenancy=OF_APP,
     ),
     Route(
         method="GET",
@@ -180,6 +182,7 @@ ROUTES = (
         call=why,
         summary="The reason for the state of a job, and remedies",
         answers=Why,
+        tenancy=OF_APP,
     ),
     Route(
         method="GET",
@@ -187,6 +190,7 @@ ROUTES = (
         call=graph,
         summary="A job with its upstream and downstream jobs, laid out",
         answers=DrawnJobs,
+        tenancy=OF_APP,
     ),
     Route(
         method="GET",
@@ -194,6 +198,7 @@ ROUTES = (
         call=printed,
         summary="The output of one claim of a job",
         answers=str,
+        tenancy=OF_APP,
         query=Printed,
         kind=TEXT_TYPE,
         words={"what": ("output", "stderr")},
@@ -204,6 +209,7 @@ ROUTES = (
         call=result,
         summary="The value that the function of a job returned",
         answers=str,
+        tenancy=OF_APP,
         query=Printed,
         kind=TEXT_TYPE,
     ),
@@ -213,5 +219,6 @@ ROUTES = (
         call=saga,
         summary="A saga's steps, done and undone",
         answers=SagaDocument,
+        tenancy=OF_APP,
     ),
 )

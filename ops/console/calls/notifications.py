@@ -15,6 +15,7 @@ from sluice.ledger.notifications.delivery_lists import DeliveryState, ListedDeli
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.console.tenancy import NARROWED, listed
 from sluice.ops.operations import audit_results
 from sluice.ops.operations.job_names import job_of
 
@@ -74,8 +75,9 @@ def notifications(console: ConsoleContext, asked: CallArguments[Wanted, NoParame
     job = None if query.job is None else job_of(console.context, query.job)
 
     def read(tx: Tx) -> Notifications:
-        found = deliveries(tx, job=job, state=query.state, before=query.before, limit=query.limit)
-        counts = delivery_counts(tx)
+        apps = asked.reach.listed
+        found = deliveries(tx, job=job, state=query.state, apps=apps, before=query.before, limit=query.limit)
+        counts = delivery_counts(tx, apps)
         return Notifications(
             notifications=[_document(each) for each in found],
             next=write_token(found[-1].number) if len(found) == query.limit else None,
@@ -95,7 +97,7 @@ def retry(console: ConsoleContext, asked: CallArguments[NoParameters, Resend]) -
         )
     about = {"all": True} if asked.body.all else {"events": [str(each) for each in ids]}
     ledger = console.ledger_doing(asked.who, "notifications retry", about, audit_results.sent_again)
-    return Resent(ledger.transact(lambda tx: send_again(tx, ids or None)))
+    return Resent(ledger.transact(lambda tx: send_again(tx, ids or None, asked.reach.listed)))
 
 
 def _document(each: ListedDelivery) -> DeliveryDocument:
@@ -122,9 +124,15 @@ ROUTES = (
         call=notifications,
         summary="Deliveries of events to their receivers, the newest first",
         answers=Notifications,
+        tenancy=listed("notifications"),
         query=Wanted,
     ),
     action(
-        f"{_PATH}/retry", retry, "Send events again whose delivery was given up", answers=Resent, body=Resend
+        f"{_PATH}/retry",
+        retry,
+        "Send events again whose delivery was given up",
+        answers=Resent,
+        tenancy=NARROWED,
+        body=Resend,
     ),
 )

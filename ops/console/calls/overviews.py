@@ -18,8 +18,9 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response, Unreadable
 from sluice.ops.console.paging import Limit
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import INSTALLATION, Tenancy, listed
 from sluice.ops.observe.metrics.exposition import CONTENT_TYPE
-from sluice.ops.observe.overview.page import Overview
+from sluice.ops.observe.overview.page import Overview, narrowed
 from sluice.ops.operations.job_names import job_of
 
 
@@ -69,7 +70,7 @@ def overview(console: ConsoleContext, _: CallArguments[NoParameters, NoParameter
 def jobs(console: ConsoleContext, asked: CallArguments[Sought, NoParameters]) -> Jobs:
     query = asked.query
     try:
-        wanted = _wanted(console, query)
+        wanted = structs.replace(_wanted(console, query), apps=asked.reach.listed)
         added_by = None if query.added_by is None else job_of(console.context, query.added_by)
         page = console.ask(lambda tx: _search(tx, wanted, query, added_by))
     except BadRequest as error:
@@ -116,6 +117,7 @@ ROUTES = (
         call=overview,
         summary="Counts, queues, workers and alarms",
         answers=Overview,
+        tenancy=Tenancy(keeps=lambda whole, reach: narrowed(whole, reach.has)),
     ),
     Route(
         method="GET",
@@ -123,6 +125,7 @@ ROUTES = (
         call=jobs,
         summary="Jobs, the newest first",
         answers=Jobs,
+        tenancy=listed("jobs"),
         query=Sought,
     ),
     Route(
@@ -131,6 +134,7 @@ ROUTES = (
         call=metrics,
         summary="All metrics, in the format of Prometheus",
         answers=str,
+        tenancy=INSTALLATION,
         kind=CONTENT_TYPE,
         bounded=True,
     ),

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -21,6 +22,7 @@ from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.console.tenancy import NARROWED, Reach, Tenancy
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
 from sluice.ops.operations import audit_results
 
@@ -116,19 +118,49 @@ class Maker(Struct, frozen=True, kw_only=True):
     since: datetime | None
 
 
-def partitions(console: ConsoleContext, _: CallArguments[NoParameters, NoParameters]) -> Tables:
-    tables = [*tables_of(console.catalogue)]
+def partitions(console: ConsoleContext, asked: CallArguments[NoParameters, NoParameters]) -> Tables:
+    catalogue = console.catalogue
+    tables = [table for table in tables_of(catalogue) if _is_shown(catalogue, asked.reach, table.name)]
     places = [TableVersion(table.name, table.version) for table in tables]
     found = console.ask(lambda tx: partition_grid.extents(tx, places))
     return Tables([_held(table, found.get(table.name)) for table in tables])
 
 
-def side_by_side(console: ConsoleContext, asked: CallArguments[Window, NoParameters]) -> Grid:
+def _apps_of(catalogue: Catalogue, table: str) -> list[str]:
+    """Return the app that fills a table. For an external table, return the apps that read it."""
+    maker = catalogue.fills(table) or catalogue.makes_days_of(table)
+    return [maker.name] if maker else [app.name for app, _ in catalogue.readers_of(table)]
+
+
+def _is_shown(catalogue: Catalogue, reach: Reach, table: str) -> bool:
+    """Return whether a table is filled by an app of the sender, or is external and read by one."""
+    return reach.apps is None or any(map(reach.has, _apps_of(catalogue, table)))
+
+
+def _named(console: ConsoleContext, asked: CallArguments[GridCell, NoParameters]) -> list[str]:
+    """Return an app of the sender that fills or reads the table, or all apps that do."""
     query = asked.query
+    apps = _apps_of(console.ask(lambda tx: _catalogue(console, tx, query.branch)), query.table)
+    return [app for app in apps if asked.reach.has(app)][:1] or apps
+
+
+def _landed(console: ConsoleContext, asked: CallArguments[NoParameters, Any]) -> list[str]:
+    """Return the apps that a landing concerns, for each slice of the table."""
+    (table,) = asked.words
+    tables = console.catalogue.slices_of(table) or (table,)
+    return [app for each in tables for app in _apps_of(console.catalogue, each)]
+
+
+def side_by_side(console: ConsoleContext, asked: CallArguments[Window, NoParameters]) -> Grid:
+    query, reach = asked.query, asked.reach
+
+    def read(tx: Tx) -> Grid:
+        catalogue = _catalogue(console, tx, query.branch)
+        has_table = partial(_is_shown, catalogue, reach)
+        return grid(tx, catalogue, query.first, query.last, has_table=has_table, has_app=reach.has)
+
     try:
-        return console.ask(
-            lambda tx: grid(tx, _catalogue(console, tx, query.branch), query.first, query.last)
-        )
+        return console.ask(read)
     except BadWindow as error:
         raise Unreadable(error.what, advice=error.advice) from None
 
@@ -174,7 +206,7 @@ def restate(console: ConsoleContext, asked: CallArguments[NoParameters, StaleSel
     if by is not None:
         about["by"] = {name: [value] if isinstance(value, str) else [*value] for name, value in by.items()}
     client = console.doing(asked.who, "restate", about, audit_results.restated)
-    return Restated(client.restate(table, partitions, by=by))
+    return Restated(client.restate(table, partitions, by=by, apps=asked.reach.apps))
 
 
 def _catalogue(console: ConsoleContext, tx: Tx, branch: str | None) -> Catalogue:
@@ -202,6 +234,7 @@ ROUTES = (
         call=partitions,
         summary="Tables, and their existing partitions",
         answers=Tables,
+        tenancy=NARROWED,
     ),
     Route(
         method="GET",
@@ -209,6 +242,7 @@ ROUTES = (
         call=side_by_side,
         summary="Grid of tables by time, with one character per cell",
         answers=Grid,
+        tenancy=NARROWED,
         query=Window,
     ),
     Route(
@@ -217,6 +251,7 @@ ROUTES = (
         call=cell,
         summary="The job that makes one partition, or has made it",
         answers=Maker,
+        tenancy=Tenancy(apps=_named),
         query=GridCell,
     ),
     action(
@@ -224,7 +259,15 @@ ROUTES = (
         land,
         "Land partitions that were made outside Sluice",
         answers=LandedTable,
+        tenancy=Tenancy(apps=_landed),
         body=LandedPartitions,
     ),
-    action(f"{_PATH}/restate", restate, "Make stale partitions again", answers=Restated, body=StaleSelection),
+    action(
+        f"{_PATH}/restate",
+        restate,
+        "Make stale partitions again",
+        answers=Restated,
+        tenancy=NARROWED,
+        body=StaleSelection,
+    ),
 )

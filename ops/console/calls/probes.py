@@ -5,6 +5,7 @@ from msgspec import Struct
 from sluice.jobs.errors import Unreachable
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import OPEN
 from sluice.ops.observe.ledger_probe import ANSWER_S
 
 
@@ -37,6 +38,7 @@ ROUTES = (
         summary="Liveness: 200 as long as this process answers",
         answers=ProbeResult,
         role=None,
+        tenancy=OPEN,
         bounded=True,
     ),
     Route(
@@ -46,6 +48,7 @@ ROUTES = (
         summary=f"Readiness: 200 if the ledger answers within {ANSWER_S:g} s, and else 503",
         answers=ProbeResult,
         role=None,
+        tenancy=OPEN,
         bounded=True,
     ),
 )

@@ -21,6 +21,7 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response
 from sluice.ops.console.openapi import Description, described
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import OPEN
 
 
 def _with_description(others: tuple[Route, ...]) -> tuple[Route, ...]:
@@ -35,6 +36,7 @@ def _with_description(others: tuple[Route, ...]) -> tuple[Route, ...]:
         call=description,
         summary="The description of all calls (OpenAPI 3.1)",
         answers=Description,
+        tenancy=OPEN,
     )
     routes = (*others, own)
     document = described(routes)

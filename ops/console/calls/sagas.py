@@ -10,6 +10,7 @@ from sluice.ops.console.calls.job_acts import BY, RetriedJobs
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.console.tenancy import OF_APP, listed
 from sluice.ops.operations import audit_results
 from sluice.ops.operations.sagas import failed_undo, fatal_saga
 
@@ -70,6 +71,7 @@ ROUTES = (
         call=sagas,
         summary="Sagas that are running, waiting, or could not be undone",
         answers=Sagas,
+        tenancy=listed("sagas"),
         query=Paging,
     ),
     action(
@@ -77,7 +79,8 @@ ROUTES = (
         force_done,
         "Treat a failed undo as done by hand, and continue with the step before it",
         answers=Forced,
+        tenancy=OF_APP,
         body=Note,
     ),
-    action(f"{_PATH}/retry-undo", retry_undo, "Try a failed undo again", answers=RetriedJobs),
+    action(f"{_PATH}/retry-undo", retry_undo, "Try a failed undo again", answers=RetriedJobs, tenancy=OF_APP),
 )

@@ -1,9 +1,9 @@
 """Schedules: their states and next due times, and acts on a schedule."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
@@ -13,6 +13,7 @@ from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import Scheduled
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.console.tenancy import Tenancy, listed
 from sluice.ops.operations import audit_results
 from sluice.ops.operations.schedules import ScheduleDocument, all_schedules, known_ids
 from sluice.ops.operations.timetable import coming_of, defined, require_due
@@ -120,6 +121,15 @@ def _coming(console: ConsoleContext, each: Scheduled, now: datetime) -> list[dat
         return []
 
 
+def _apps(console: ConsoleContext, asked: CallArguments[NoParameters, Any]) -> Iterable[str]:
+    """Return the app of the schedule: of its definition, which would fire, and of its state in the ledger."""
+    (id_,) = asked.words
+    defined = console.catalogue.schedules.get(id_) if console.has_definitions else None
+    known = console.ask(lambda tx: reads.schedules(tx, retired=True))
+    return [*(each.app for each in known if each.id == id_), *([defined.app] if defined else [])]
+
+
+_OF_SCHEDULE = Tenancy(apps=_apps)
 _PATH = "/api/schedules"
 ROUTES = (
     Route(
@@ -128,21 +138,28 @@ ROUTES = (
         call=schedules,
         summary="Schedules, with the outcome of the last due time and the next due times",
         answers=Schedules,
+        tenancy=listed("schedules"),
     ),
     action(
         f"{_PATH}/{{id}}/pause",
         pause,
         "Pause a schedule: its due times pass without a submission",
         answers=SchedulesPaused,
+        tenancy=_OF_SCHEDULE,
     ),
     action(
-        f"{_PATH}/{{id}}/resume", resume, "Resume a schedule with its next due time", answers=SchedulesResumed
+        f"{_PATH}/{{id}}/resume",
+        resume,
+        "Resume a schedule with its next due time",
+        answers=SchedulesResumed,
+        tenancy=_OF_SCHEDULE,
     ),
     action(
         f"{_PATH}/{{id}}/fire",
         fire,
         "Fire a schedule now, or for one of its due times",
         answers=ByHand,
+        tenancy=_OF_SCHEDULE,
         body=Due,
     ),
 )

@@ -12,6 +12,7 @@ from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import read_token, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, action
+from sluice.ops.console.tenancy import NARROWED
 from sluice.ops.operations import audit_results
 from sluice.ops.operations.selected_jobs import (
     BATCH,
@@ -53,29 +54,30 @@ _Asked = CallArguments[NoParameters, Selection]
 
 def retry(console: ConsoleContext, asked: _Asked) -> ProcessedJobs:
     client = console.doing(asked.who, "retry", _about(asked), audit_results.submitted)
-    return _process(console, asked.body, retrying(client))
+    return _process(console, asked, retrying(client))
 
 
 def cancel(console: ConsoleContext, asked: _Asked) -> ProcessedJobs:
     client = console.doing(asked.who, "cancel", _about(asked), audit_results.cancelled)
-    return _process(console, asked.body, cancelling(client, console.ask))
+    return _process(console, asked, cancelling(client, console.ask))
 
 
 def archive(console: ConsoleContext, asked: _Asked) -> ProcessedJobs:
     ledger = console.ledger_doing(asked.who, "archive", _about(asked), audit_results.jobs_archived)
-    return _process(console, asked.body, archiving(ledger))
+    return _process(console, asked, archiving(ledger))
 
 
 def _about(asked: _Asked) -> dict[str, JSON]:
     return {"where": asked.body.where}
 
 
-def _process(console: ConsoleContext, wanted: Selection, operation: JobOperation) -> ProcessedJobs:
+def _process(console: ConsoleContext, asked: _Asked, operation: JobOperation) -> ProcessedJobs:
+    wanted = asked.body
     where = parse_condition(wanted.where, datetime.now(UTC))
     definitions = (lambda: console.catalogue) if console.has_definitions else None
     batch = one_batch(
         console.ask,
-        JobFilter(where=where, readings=readings_for(where, definitions)),
+        JobFilter(apps=asked.reach.listed, where=where, readings=readings_for(where, definitions)),
         preview_of(operation) if wanted.dry_run else operation,
         before=None if wanted.after is None else read_token(wanted.after),
         limit=BATCH,
@@ -91,7 +93,7 @@ def _process(console: ConsoleContext, wanted: Selection, operation: JobOperation
 
 
 ROUTES = tuple(
-    action(f"/api/jobs/{word}", call, summary, answers=ProcessedJobs, body=Selection)
+    action(f"/api/jobs/{word}", call, summary, answers=ProcessedJobs, body=Selection, tenancy=NARROWED)
     for word, call, summary in (
         ("retry", retry, "Run the selected jobs that have not succeeded again"),
         ("cancel", cancel, "Cancel the selected jobs, even if several submissions request them"),

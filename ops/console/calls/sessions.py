@@ -7,6 +7,7 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Response
 from sluice.ops.console.identity.roles import Role
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import OPEN
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -55,6 +56,7 @@ ROUTES = (
         call=session,
         summary="The sender of the request, and the role",
         answers=Session,
+        tenancy=OPEN,
     ),
     Route(
         method="POST",
@@ -62,8 +64,17 @@ ROUTES = (
         call=sign_in,
         summary="Sign in with a token; the answer sets a session cookie",
         answers=Session,
+        tenancy=OPEN,
         body=SignIn,
         role=None,
     ),
-    Route(method="DELETE", path=_PATH, call=sign_out, summary="Sign out", answers=SignedOut, role=None),
+    Route(
+        method="DELETE",
+        path=_PATH,
+        call=sign_out,
+        summary="Sign out",
+        answers=SignedOut,
+        tenancy=OPEN,
+        role=None,
+    ),
 )

@@ -1,6 +1,6 @@
 """Submissions: their progress, and acts on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -27,6 +27,7 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.identity.roles import Role
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
+from sluice.ops.console.tenancy import Tenancy, listed
 from sluice.ops.operations import audit_results
 from sluice.planner.bubble_up.walk import mode_of, require_fit
 
@@ -96,7 +97,12 @@ def submissions(console: ConsoleContext, asked: CallArguments[Some, NoParameters
 
     def read(tx: Tx) -> Submissions:
         page = submission_lists.submitted(
-            tx, app=query.app, states=query.state, before=before, limit=query.limit
+            tx,
+            app=query.app,
+            states=query.state,
+            apps=asked.reach.listed,
+            before=before,
+            limit=query.limit,
         )
         numbers = [each.number for each in page.found]
         known = shares(tx, numbers, exact_max=EXACT_OF_MANY, probes=PROBES_OF_MANY)
@@ -187,6 +193,23 @@ def _words(found: Submitted, share: Share) -> dict[str, Any]:
     return {**told, "progress": progress_of(share)}
 
 
+def _apps(console: ConsoleContext, asked: CallArguments[NoParameters, Any]) -> Iterable[str]:
+    found = console.ask(lambda tx: submission_lists.one(tx, asked.words[0]))
+    return [] if found is None else [found.app]
+
+
+def _concerned(console: ConsoleContext, asked: CallArguments[NoParameters, Submission]) -> Iterable[str]:
+    """Yield the apps that a submission concerns by its own request: of jobs that run again downstream, of jobs that
+    its jobs wait for, and of jobs that get its events. Dependencies of the definitions are not among them.
+    """
+    wanted = asked.body
+    if wanted.rerun == "downstream":
+        yield from console.catalogue.below([wanted.app])
+    yield from (name.app for name in wanted.after or ())
+    yield from (str(rule["app"]) for rule in wanted.notify if "app" in rule)
+
+
+_OF_SUBMISSION = Tenancy(apps=_apps)
 _PATH = "/api/submissions"
 ROUTES = (
     Route(
@@ -195,6 +218,7 @@ ROUTES = (
         call=submissions,
         summary="Submissions, the newest first",
         answers=Submissions,
+        tenancy=listed("submissions"),
         query=Some,
     ),
     action(
@@ -202,6 +226,7 @@ ROUTES = (
         submit,
         "Submit jobs",
         answers=Received,
+        tenancy=Tenancy(apps=lambda _, asked: [asked.body.app], also=_concerned),
         body=Submission,
         status=HTTPStatus.ACCEPTED,
         role=Role.SUBMIT,
@@ -212,21 +237,34 @@ ROUTES = (
         call=submission,
         summary="One submission, and its progress",
         answers=WholeSubmission,
+        tenancy=_OF_SUBMISSION,
     ),
     action(
-        f"{_PATH}/{{id}}/retry", retry, "Run the unsuccessful jobs of a submission again", answers=Retried
+        f"{_PATH}/{{id}}/retry",
+        retry,
+        "Run the unsuccessful jobs of a submission again",
+        answers=Retried,
+        tenancy=_OF_SUBMISSION,
     ),
     action(
         f"{_PATH}/{{id}}/cancel",
         cancel,
         "Cancel a submission, and the jobs that no other submission requests",
         answers=Cancelled,
+        tenancy=_OF_SUBMISSION,
     ),
     action(
         f"{_PATH}/{{id}}/pause",
         pause,
         "Pause a submission: no more jobs begin that only it requests",
         answers=Paused,
+        tenancy=_OF_SUBMISSION,
     ),
-    action(f"{_PATH}/{{id}}/resume", resume, "Resume a paused submission", answers=Resumed),
+    action(
+        f"{_PATH}/{{id}}/resume",
+        resume,
+        "Resume a paused submission",
+        answers=Resumed,
+        tenancy=_OF_SUBMISSION,
+    ),
 )

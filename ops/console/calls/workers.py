@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route
+from sluice.ops.console.tenancy import INSTALLATION
 from sluice.ops.documents.backlog import WorkerDemand
 from sluice.ops.documents.worker_document import WorkerDocument, as_document, workers_and_pools
 
@@ -37,6 +38,7 @@ ROUTES = (
         call=workers,
         summary="Workers, and the jobs that they hold",
         answers=Sequence[WorkerDocument],
+        tenancy=INSTALLATION,
     ),
     Route(
         method="GET",
@@ -44,6 +46,7 @@ ROUTES = (
         call=demand,
         summary="The number of jobs that could run at once, now or soon",
         answers=WorkerDemand,
+        tenancy=INSTALLATION,
         query=Apps,
     ),
 )

@@ -1,10 +1,11 @@
 """Document of the overview page."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
@@ -95,6 +96,23 @@ def overview(
             lines, workers, stopped, standing_still, Drift(crew, differing(tx, known), definitions)
         ),
         definitions=definitions,
+    )
+
+
+def narrowed(whole: Overview, has: Callable[[str], bool]) -> Overview:
+    """Return the overview of some apps: without workers, and with the alarms about one of these apps only."""
+    counts = {app: states for app, states in whole.counts.items() if has(app)}
+    course = {app: states for app, states in whole.states.by_app.items() if has(app)}
+    return replace(
+        whole,
+        totals=_totals(counts),
+        counts=counts,
+        series=_series(course, whole.series.since),
+        states=replace(whole.states, by_app=course),
+        queues=[queue for queue in whole.queues if has(queue.app)],
+        workers=[],
+        alarms=[alarm for alarm in whole.alarms if has(alarm.about.get("app", ""))],
+        definitions=None,
     )
 
 

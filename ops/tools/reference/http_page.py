@@ -24,7 +24,8 @@ A submission whose `id` belongs to a submission with [other content](messages.md
 Every call but the [probes](console.md#probes) needs a [token](console.md#access-control), sent as
 `Authorization: Bearer TOKEN`: a configured token, or the token that the console made, in `.sluice/console.token`. The
 column *role* has the least role: *view* may read, *submit* may also submit jobs, and *operate* may carry out all acts.
-This page is generated from the table of calls.
+A [token of a tenant](tenants.md#tokens-of-a-tenant) gets only objects of its apps, and may not make the calls with
+*installation*. This page is generated from the table of calls.
 
 | call | role | parameters | effect |
 |---|---|---|---|
@@ -38,6 +39,8 @@ def page() -> str:
 def _row(route: Route) -> str:
     words = [*(f"`?{name}`" for name in _words(route.query)), *(f"`{name}`" for name in _words(route.body))]
     who = "any" if route.role is None else route.role.name.lower()
+    if route.tenancy is None or route.tenancy.is_whole:
+        who += ", installation"
     return f"| `{route.method} {route.path}` | {who} | {' '.join(words)} | {route.summary} |".replace(
         "  ", " "
     )

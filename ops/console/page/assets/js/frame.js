@@ -4,7 +4,7 @@ import { h } from "./element.js";
 import { icon, mark } from "./icons.js";
 import { ASK_EVERY_MS } from "./live.js";
 import { search } from "./search.js";
-import { maySubmit, signOut } from "./session.js";
+import { isOfTenant, maySubmit, signOut } from "./session.js";
 import { help } from "./shortcuts.js";
 import { stage } from "./stage.js";
 import { THEMES, choose, theme } from "./theme.js";
@@ -23,6 +23,8 @@ const NAV = [
     ["workers", "Workers", "workers"],
     ["audit", "Audit", "audit"],
 ];
+/** Screens about the whole installation, which a token of a tenant may not see. */
+const WHOLE = new Set(["workers", "audit"]);
 
 const SILENT = "The server does not answer; the shown data may be old";
 /** Text of the lamp and its meaning. A text that ends with a space is followed by the time. */
@@ -104,7 +106,8 @@ function submitLink() {
 }
 
 function side(leave) {
-    const items = NAV.map(([word, name, picture]) => {
+    const screens = isOfTenant() ? NAV.filter(([word]) => !WHOLE.has(word)) : NAV;
+    const items = screens.map(([word, name, picture]) => {
         const link = h("a", { href: `/${word}` }, icon(picture), name, word === "" && count);
         links.set(word, link);
         return h("li", {}, link);

@@ -2,8 +2,8 @@
 
 import { change, get, post } from "./api.js";
 
-/** @type {{role: "view" | "submit" | "operate"}} */
-let session = { role: "view" };
+/** @type {{role: "view" | "submit" | "operate", tenant: string | null}} */
+let session = { role: "view", tenant: null };
 
 export async function begin() {
     session = await get("/api/session");
@@ -12,6 +12,11 @@ export async function begin() {
 
 export function mayAct() {
     return session.role === "operate";
+}
+
+/** Whether the session may see only the apps of one tenant. */
+export function isOfTenant() {
+    return session.tenant !== null;
 }
 
 export function maySubmit() {
