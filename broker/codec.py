@@ -45,6 +45,10 @@ class JsonEncoder(Encoder):
     def encode(self, data: dict[str, Any]) -> bytes:
         return self._keys.sign(msgspec.json.encode(data))
 
+    def signer(self, body: bytes) -> str | None:
+        """Return the id of the key that has signed a decoded body. None without keys."""
+        return self._keys.signer(body)
+
     def decode(self, data: bytes) -> dict[str, Any]:
         if len(data) > MESSAGE_BYTES_MAX:
             raise DecodeError(oversize(len(data)), b"", None)
@@ -85,6 +89,7 @@ def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelo
     message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
     if isinstance(message, Submit | SubmitMany):
         message_id = kwargs.pop("id") or message_id
+        kwargs.pop("signed_by")
     if isinstance(message, Resume) and message.id is None:
         kwargs.pop("id")
     if isinstance(message, Submit):
@@ -111,7 +116,7 @@ def seal(message: Message, encoder: Encoder = PLAIN, *, options: dict[str, str] 
     return Letter(envelope.queue_name, envelope.message_id, body, message.news)
 
 
-def unseal(queue: str, body: bytes, encoder: Encoder = PLAIN) -> tuple[Envelope[Any], Message]:
+def unseal(queue: str, body: bytes, encoder: JsonEncoder = PLAIN) -> tuple[Envelope[Any], Message]:
     """Return the envelope and the message of a body from ``queue``. BadMessage, in one line, if no retry can make it
     readable.
 
@@ -124,6 +129,8 @@ def unseal(queue: str, body: bytes, encoder: Encoder = PLAIN) -> tuple[Envelope[
     message = decode(envelope)
     if message.queue != queue:
         raise BadMessage(f"a message {message.actor!r} with this content belongs on queue {message.queue!r}")
+    if isinstance(message, Submit | SubmitMany):
+        message = replace(message, signed_by=encoder.signer(body))
     return envelope, message
 
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import dramatiq
-from dramatiq import Consumer, Encoder
+from dramatiq import Consumer
 from dramatiq import Message as Envelope
 
-from sluice.broker.codec import PLAIN
+from sluice.broker.codec import PLAIN, JsonEncoder
 from sluice.broker.consumer.inbox import Reception
 from sluice.broker.consumer.intake import Intake
 from sluice.broker.messages import Message
@@ -52,7 +52,7 @@ class Carrier(dramatiq.Broker):
 
     #: Encoder of its messages, which also decides which ones are read. Messages that never leave a process need no
     #: signature.
-    encoder: Encoder = PLAIN
+    encoder: JsonEncoder = PLAIN
     _reception: Reception | None = None
 
     @abstractmethod

@@ -51,12 +51,14 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Submit(Message, frozen=True):
     """A submission. The envelope's keyword arguments are kept as received: the fields of
-    ``jobs.model.submission.Submission``."""
+    ``jobs.model.submission.Submission``. ``signed_by`` is the id of the key that has signed the received message. It is
+    not sent."""
 
     actor: ClassVar[str] = "submit"
     news: ClassVar[bool] = True
     submission: Raw
     id: str
+    signed_by: str | None = None
 
 
 class SubmitMany(Message, frozen=True):
@@ -64,6 +66,7 @@ class SubmitMany(Message, frozen=True):
     news: ClassVar[bool] = True
     submissions: tuple[Raw, ...]
     id: str
+    signed_by: str | None = None
 
 
 class Cancel(Message, frozen=True):

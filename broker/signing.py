@@ -65,6 +65,11 @@ class Keyring:
             raise BadMessage(f"its signature by the key {id_.decode()!r} is not right")
         return envelope
 
+    def signer(self, body: bytes) -> str | None:
+        """Return the id of the key that has signed a body which ``open`` has accepted. None without keys."""
+        line = _LINE.match(body) if self._begun else None
+        return line[1].decode() if line else None
+
     def _digest(self, id_: bytes, envelope: bytes) -> bytes:
         digest = self._begun[id_].copy()
         digest.update(envelope)

@@ -16,12 +16,16 @@ from sluice.jobs.catalogue import Catalogue, parse_policy
 from sluice.jobs.catalogue.sources.python_options import declarative_policy
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, is_deeper, oversized, unfit
-from sluice.jobs.model.submission import COMPENSATION, SCHEDULED, Submission, conflict, is_reserved
+from sluice.jobs.model.submission import COMPENSATION, JSON, SCHEDULED, Submission, conflict, is_reserved
 from sluice.jobs.observe.failpoints import TransactionKind
 from sluice.jobs.runners.function.call import FunctionCall
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
+from sluice.ledger.stats import audit
 from sluice.planner.bubble_up.walk import require_fit
+
+#: Greatest number of submissions that an entry of the audit names: 20. A message may have thousands.
+NAMED_MAX = 20
 
 
 class _Read(NamedTuple):
@@ -33,35 +37,52 @@ class _Read(NamedTuple):
     reason: str
 
 
-def admit(ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]]) -> list[Submission]:
+def admit(
+    ledger: Ledger, rows: Iterable[tuple[str, msgspec.Raw]], *, signed_by: str | None = None
+) -> list[Submission]:
     """Admit or refuse each row, and return the admitted submissions. Each row comes with the id that it gets if it
-    names none.
+    names none. If a key has signed the message, the audit has an entry for the new submissions with the id of the key.
 
     Sound rows are processed first, so that a faulty row cannot take the id of a sound one.
     """
     read = sorted((_read(_fitting(name), raw) for name, raw in rows), key=lambda row: bool(row.reason))
 
-    conflicts = ledger.transact(lambda tx: _admit(tx, read), TransactionKind.SUBMIT)
+    conflicts = ledger.transact(lambda tx: _admit(tx, read, signed_by), TransactionKind.SUBMIT)
     return [row.submission for place, row in enumerate(read) if not row.reason and place not in conflicts]
 
 
-def _admit(tx: Tx, read: Sequence[_Read]) -> set[int]:
+def _admit(tx: Tx, read: Sequence[_Read], signed_by: str | None) -> set[int]:
     """Admit the rows without a conflict. Return the positions of the others.
 
     If its id belongs to another submission, a row is refused under the id of its message. If that is the same id, it is
     refused under an id derived from it.
     """
-    conflicts = _take_in(tx, read)
-    if conflicts:
-        _take_in(tx, [_refused(read[place]) for place in conflicts])
-    return set(conflicts)
+    admitted = _take_in(tx, read)
+    if admitted.conflicts:
+        _take_in(tx, [_refused(read[place]) for place in admitted.conflicts])
+    new = [row.submission for row in read if row.submission.id in admitted.new and not row.reason]
+    if signed_by is not None and new:
+        _note(tx, signed_by, new)
+    return set(admitted.conflicts)
 
 
-def _take_in(tx: Tx, read: Sequence[_Read]) -> list[int]:
-    admitted = submissions.admit(
+def _take_in(tx: Tx, read: Sequence[_Read]) -> submissions.Admitted:
+    return submissions.admit(
         tx, [row.submission for row in read], [row.reason for row in read], [row.name for row in read]
     )
-    return admitted.conflicts
+
+
+def _note(tx: Tx, signed_by: str, new: Sequence[Submission]) -> None:
+    """Record new submissions of a signed message in the audit. A redelivery has none, so it is not recorded. The id of
+    the message is not the token of the entry: its sender chooses it, and could suppress an entry with it.
+    """
+    target: dict[str, JSON] = {"apps": sorted({each.app for each in new})}
+    result: dict[str, JSON] = {"submissions": sorted(each.require_id() for each in new)[:NAMED_MAX]}
+    if len(new) > NAMED_MAX:
+        result["more"] = len(new) - NAMED_MAX
+    audit.note(
+        tx, token=str(uuid4()), actor=f"key: {signed_by}", action="submit", target=target, result=result
+    )
 
 
 def _refused(row: _Read) -> _Read:

@@ -59,7 +59,7 @@ class Admission(NamedTuple):
 
 def admit_one(ledger: Ledger, catalogue: Catalogue, message: Submit) -> Admission:
     """Admit a submission, or refuse it: then nothing is planned."""
-    admitted = admit(ledger, [(message.id, message.submission)])
+    admitted = admit(ledger, [(message.id, message.submission)], signed_by=message.signed_by)
     plans = [Plan(submissions=(row.require_id(),)) for row in admitted]
     return Admission(plans, any(_is_small(catalogue, row) for row in admitted))
 
@@ -75,7 +75,7 @@ def submit_many(
     """Admit and plan submissions. A row without an id gets one from the message's id, so that a repeated message
     changes nothing."""
     rows = [(f"{message.id}/{place}", row) for place, row in enumerate(message.submissions)]
-    admitted = admit(ledger, rows)
+    admitted = admit(ledger, rows, signed_by=message.signed_by)
     planning = Plan(submissions=tuple(row.require_id() for row in admitted))
     return plan(ledger, catalogue, planning, attempts)
 

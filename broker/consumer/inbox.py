@@ -14,7 +14,7 @@ from queue import Empty, PriorityQueue, SimpleQueue
 from threading import Event, Lock
 from typing import Any, NamedTuple
 
-from dramatiq import Consumer, Encoder, MessageProxy
+from dramatiq import Consumer, MessageProxy
 from dramatiq import Message as Envelope
 
 from sluice.broker import codec
@@ -52,7 +52,7 @@ class Reception:
         queues: Collection[str],
         actors: Collection[str],
         slots: Slots,
-        encoder: Encoder = codec.PLAIN,
+        encoder: codec.JsonEncoder = codec.PLAIN,
         *,
         shares: FairShare = NO_TENANTS,
     ) -> None:

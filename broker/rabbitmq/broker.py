@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pika
-from dramatiq import Encoder
 from dramatiq.brokers.rabbitmq import RabbitmqBroker as DramatiqRabbitmqBroker
 from dramatiq.common import xq_name
 from pika.adapters.blocking_connection import BlockingChannel
@@ -56,7 +55,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         address: Address,
         *,
         queue_type: str = "quorum",
-        encoder: Encoder = codec.PLAIN,
+        encoder: codec.JsonEncoder = codec.PLAIN,
         owner: InstallationOwner | None = None,
         namespace: str = "",
         process: str = "sluice",

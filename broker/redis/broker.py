@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import redis
-from dramatiq import Encoder
 from dramatiq.brokers.redis import RedisBroker as DramatiqRedisBroker
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -44,7 +43,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         *,
         namespace: str,
         heartbeat_timeout_s: float,
-        encoder: Encoder = codec.PLAIN,
+        encoder: codec.JsonEncoder = codec.PLAIN,
         owner: InstallationOwner | None = None,
     ) -> None:
         self.encoder = encoder
