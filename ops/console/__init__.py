@@ -1,6 +1,7 @@
 """The console: the page, and the HTTP API with the same operations as messages and commands.
 
-- ``access``: access control and sessions
+- ``access``, ``identity``: senders of requests, their roles and sessions
+- ``tenancy``: the decision of each call about senders of one tenant
 - ``calls``, ``route``: the calls
 - ``dispatch``: from a request to its call and answer
 - ``streams``: changes as server-sent events

@@ -11,7 +11,8 @@ Invariants:
 - An object of another tenant is answered like one that does not exist.
 
 A dependency between apps of two tenants is visible from both sides: the names, keys and states of jobs that wait for
-each other, in the graph of a job, in the reason for its state, and in the definition of the app.
+each other, in the graph of a job, in the reason for its state, and in the definition of the app. So are the jobs that
+hold a shared concurrency limit.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -271,6 +271,14 @@ def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: Instal
     assert len(restated.document.submissions) == 2, "those of risk were left to risk, and these to growth"
 
 
+def test_the_id_of_a_submission_of_another_tenant_is_refused(installed: Installation) -> None:
+    """Otherwise a refused submission of the other tenant could be replaced under its id."""
+    wanted = {"app": "risk_load", "key": "9", "id": "growth-sub"}
+    assert installed.sends("operate-risk", "POST", "/api/submissions", body=wanted)[0].status == 403
+    own = {"app": "risk_load", "key": "9", "id": "risk-sub"}
+    assert installed.sends("operate-risk", "POST", "/api/submissions", body=own)[0].status == 409
+
+
 def test_the_role_counts_too(installed: Installation) -> None:
     wanted = {"app": "risk_load", "key": "9"}
     for role, statuses in (("view", [403, 403]), ("submit", [202, 403]), ("operate", [202, 200])):

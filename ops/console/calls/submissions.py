@@ -200,9 +200,13 @@ def _apps(console: ConsoleContext, asked: CallArguments[NoParameters, Any]) -> I
 
 def _concerned(console: ConsoleContext, asked: CallArguments[NoParameters, Submission]) -> Iterable[str]:
     """Yield the apps that a submission concerns by its own request: of jobs that run again downstream, of jobs that
-    its jobs wait for, and of jobs that get its events. Dependencies of the definitions are not among them.
+    its jobs wait for, of jobs that get its events, and of a refused submission that it would replace under its id.
+    Dependencies of the definitions are not among them.
     """
     wanted = asked.body
+    if (id_ := wanted.id) is not None:
+        known = console.ask(lambda tx: submission_lists.one(tx, id_))
+        yield from [] if known is None else [known.app]
     if wanted.rerun == "downstream":
         yield from console.catalogue.below([wanted.app])
     yield from (name.app for name in wanted.after or ())
