@@ -1,5 +1,6 @@
 """Actions of the page: each is explained, performed, reported with its result, and recorded."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,12 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from sluice.ops.console.identity.sessions import digest_of
 from tests.console.conftest import Console, context_at, started, untroubled
 from tests.console.visitor import PATIENCE_MS, Visitor
 from tests.console.works import SOURCES, open_gate, write_works
 from tests.ops.typist import Typist
 
 TOKEN, VIEW_TOKEN = "a token of an operator", "another token for viewers"
+#: Named token with the role submit, for the tenant of all apps.
+SUBMIT_TOKEN = "the token of a program"
 
 
 def test_a_running_job_is_cancelled_and_run_again(console: Console, visitor: Visitor) -> None:
@@ -234,7 +238,13 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield a console that requires a token."""
     folder = tmp_path_factory.mktemp("guarded")
     write_works(folder)
-    tokens = {"SLUICE_CONSOLE_TOKEN": TOKEN, "SLUICE_CONSOLE_VIEW_TOKEN": VIEW_TOKEN}
+    entry = {"role": "submit", "tenant": "default", "sha256": digest_of(SUBMIT_TOKEN)}
+    (folder / "tokens.json").write_text(json.dumps({"tokens": {"program": entry}}))
+    tokens = {
+        "SLUICE_CONSOLE_TOKEN": TOKEN,
+        "SLUICE_CONSOLE_VIEW_TOKEN": VIEW_TOKEN,
+        "SLUICE_CONSOLE_TOKENS": "tokens.json",
+    }
     typist = Typist(folder, SLUICE_HOME=str(folder / "home"), SLUICE_APPS=SOURCES, **tokens)
     with started(typist, "console", "--listen", "127.0.0.1:0") as address:
         yield address
@@ -283,3 +293,20 @@ def test_a_view_token_offers_no_actions(browser: Browser, guarded: str) -> None:
         expect(visitor.page.get_by_role("button", name="Fire…")).to_have_count(0)
         visitor.goes("/submit")
         visitor.sees("This token is read-only")
+
+
+def test_a_submit_token_of_a_tenant_offers_to_submit_and_no_other_act(browser: Browser, guarded: str) -> None:
+    with context_at(browser, guarded, token=None) as context, untroubled(Visitor(context)) as visitor:
+        visitor.forgives("401")
+        visitor.page.goto("/schedules")
+        visitor.page.get_by_label("Token").fill(SUBMIT_TOKEN)
+        visitor.presses("Sign in")
+        visitor.sees("nightly")
+        expect(visitor.page.get_by_role("button", name="Fire…")).to_have_count(0)
+        expect(visitor.page.get_by_role("link", name="Submit", exact=True)).to_be_visible()
+        for screen, count in (("Jobs", 1), ("Workers", 0), ("Audit", 0)):
+            expect(visitor.page.get_by_role("link", name=screen, exact=True)).to_have_count(count)
+        visitor.goes("/")
+        visitor.sees("Overview")
+        visitor.goes("/submit?app=report")
+        expect(visitor.page.locator("form.submit")).to_be_visible()
