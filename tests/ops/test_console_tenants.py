@@ -6,12 +6,17 @@ that text has nothing of it.
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from sluice.jobs.model.job import Ending
+from sluice.ledger.database.connection import Tx
+from sluice.ledger.notifications import deliveries
+from sluice.ledger.notifications.deliveries import DeliveryAttempt
 from sluice.ledger.reads.audit_log import acts
 from sluice.ops.console.access import AccessControl
 from sluice.ops.console.calls.routes import ROUTES
@@ -32,7 +37,12 @@ DAY = "2026-11-20"
 def apps_of(tenant: str) -> dict[str, Any]:
     run = {"bash_cmd": "true", "tenant": tenant}
     return {
-        f"{tenant}_load": run | {"job_id": "{x}", "archive": "manual"},
+        f"{tenant}_load": run
+        | {
+            "job_id": "{x}",
+            "archive": "manual",
+            "notify": [{"on": ["failed"], "webhook": f"https://{tenant}.example.org/events"}],
+        },
         f"{tenant}_mail": run | {"job_id": "{x}", "depends_on": {"app_name": [f"{tenant}_load"]}},
         f"{tenant}_table": run | {"partition": "day", "table_dependencies": [{"table": f"{tenant}_events"}]},
         f"{tenant}_sums": run | {"partition": "day", "table_dependencies": [{"table": f"{tenant}_table"}]},
@@ -108,7 +118,10 @@ REQUESTS: dict[str, tuple[dict[str, str], str, Any]] = {
 #: Calls about the whole installation, which a token of a tenant may not make.
 WHOLE = {"GET /metrics", "GET /api/workers", "GET /api/demand", "GET /api/audit"}
 #: Lists, by the last part of their path, that have something of each tenant.
-LISTS = {"jobs", "apps", "graph", "overview", "submissions", "schedules", "partitions", "events"}
+LISTS = {
+    *("jobs", "apps", "graph", "overview", "submissions", "schedules", "partitions", "events", "sagas"),
+    "notifications",
+}
 
 
 def name_of(route: Route) -> str:
@@ -133,16 +146,31 @@ class Installation:
                 version = self.world.catalogue[f"{tenant}_{app}"].version
                 self.world.finish(f"{tenant}_{app}/{DAY}@{version}")
             self.world.land(f"{tenant}_events", DAY, again=True)
+            # As the last job of a saga that is in progress.
+            of_saga = "UPDATE job SET saga_open = true WHERE app = %(app)s AND key = %(key)s"
+            self.world.ledger.transact(
+                partial(Tx.write, sql=of_saga, app=f"{tenant}_load", key=f"{tenant}-3")
+            )
+        self._give_up_deliveries()
         tokens = {
             "whole": NamedToken(role=Role.OPERATE, sha256=digest_of("whole")),
             **{
                 f"{role}-{tenant}": NamedToken(role=role, tenant=tenant, sha256=digest_of(f"{role}-{tenant}"))
                 for role in Role
-                for tenant in (*TENANTS, "nobody")
+                for tenant in (*TENANTS, "other")
             },
         }
         gate = AccessControl(None, listed=lambda: AccessList(tokens=tokens))
         self.console: Answering = console_of(site.world, gate, str(site.folder / "apps.json"), str(times))
+
+    def _give_up_deliveries(self) -> None:
+        """Give up the delivery of the event of each tenant."""
+        ledger = self.world.ledger
+        ledger.transact(lambda tx: deliveries.route(tx, 100))
+        taken = ledger.transact(lambda tx: deliveries.take(tx, 100, together=100, busy={}))
+        self.world.now += timedelta(seconds=deliveries.GIVE_UP_S + 1)
+        attempts = [DeliveryAttempt(delivery=each, error="404 Not Found") for each in taken]
+        ledger.transact(lambda tx: deliveries.record(tx, attempts))
 
     def asks(self, token: str, route: str, of: str) -> tuple[Response, str]:
         """Send the request of this route about the object of a tenant, and return the answer and its text."""
@@ -168,16 +196,18 @@ class Installation:
         return answer, self._text(answer)
 
     def rows(self, of: str) -> Any:
-        """Return all that the ledger has about a tenant, and the number of entries in the audit."""
+        """Return the rows of the ledger that an act on objects of this tenant would change."""
+        dead = """
+            SELECT delivery.number, dead_at FROM delivery JOIN notification ON notification.number = notification
+            JOIN job ON job.id = notification.job WHERE app LIKE %(of)s ORDER BY delivery.number"""
         statements = (
             "SELECT app, key, state, round, archived_at FROM job WHERE app LIKE %(of)s ORDER BY id",
             "SELECT id, state, paused_at FROM submission WHERE app LIKE %(of)s ORDER BY number",
             "SELECT app FROM app_pause WHERE app LIKE %(of)s ORDER BY app",
             "SELECT id, paused_at FROM schedule WHERE app LIKE %(of)s ORDER BY id",
+            dead,
         )
-        return self.world.ledger.transact(
-            lambda tx: ([tx.rows(each, of=f"{of}%") for each in statements], len(acts(tx, limit=100)))
-        )
+        return self.world.ledger.transact(lambda tx: [tx.rows(each, of=f"{of}%") for each in statements])
 
     @staticmethod
     def _text(answer: Response) -> str:
@@ -207,7 +237,7 @@ def test_each_route_has_a_decision_and_a_request_here() -> None:
 def test_a_token_of_a_tenant_gets_and_changes_nothing_of_another(installed: Installation) -> None:
     before = installed.rows("growth")
     for route in map(name_of, ROUTES):
-        for token in ("operate-risk", "operate-nobody"):
+        for token in ("operate-risk", "operate-other"):
             answer, text = installed.asks(token, route, "growth")
             assert "growth" not in text, (route, token, text)
             if route in WHOLE:
@@ -221,6 +251,8 @@ def test_a_token_of_a_tenant_gets_and_changes_nothing_of_another(installed: Inst
             else:
                 assert answer.status == 200, (route, text)
             assert installed.rows("growth") == before, (route, token)
+    found = installed.world.ledger.transact(lambda tx: acts(tx, limit=100))
+    assert [each.action for each in found] == ["notifications retry"], "of its own event"
 
 
 def test_the_same_requests_reach_the_objects_with_a_token_for_them(installed: Installation) -> None:
@@ -255,10 +287,15 @@ def test_the_same_requests_reach_the_objects_with_a_token_for_them(installed: In
 
 
 def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: Installation) -> None:
-    before = installed.rows("growth")[0]
-    for path in ("jobs", "apps", "submissions", "schedules", "partitions"):
+    before = installed.rows("growth")
+    for path in sorted(LISTS - {"events"}):
         _, text = installed.sends("view-risk", "GET", f"/api/{path}")
         assert "risk" in text, path
+    counts = {
+        token: installed.sends(token, "GET", "/api/notifications")[0].document.dead
+        for token in ("view-risk", "view-other", "whole")
+    }
+    assert counts == {"view-risk": 1, "view-other": 0, "whole": 2}
     changed = [
         installed.sends("operate-risk", "POST", f"/api/jobs/{word}", body={"where": "round >= 0"})[0].document
         for word in ("archive", "cancel", "retry")
@@ -266,7 +303,9 @@ def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: Instal
     assert [each.changed > 0 for each in changed] == [True, True, True]
     answer, _ = installed.sends("operate-risk", "POST", "/api/partitions/restate", body={})
     assert len(answer.document.submissions) == 2
-    assert installed.rows("growth")[0] == before
+    assert installed.rows("growth") == before
+    again = installed.sends("operate-risk", "POST", "/api/notifications/retry", body={"all": True})[0]
+    assert again.document.again == 1
     restated = installed.sends("operate-growth", "POST", "/api/partitions/restate", body={})[0]
     assert len(restated.document.submissions) == 2, "those of risk were left to risk, and these to growth"
 

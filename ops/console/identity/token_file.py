@@ -55,7 +55,7 @@ class AccessList(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     groups: dict[str, Grant] = {}
 
 
-_NOBODY = AccessList()
+_NO_ACCESS = AccessList()
 
 
 class TokenFile:
@@ -64,7 +64,7 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         # Replaced as a whole, so that no thread sees the text of one reading with the entries of another one.
-        self._read: tuple[bytes | None, AccessList] = (None, _NOBODY)
+        self._read: tuple[bytes | None, AccessList] = (None, _NO_ACCESS)
         self._fault = ""
 
     def require_valid(self) -> None:
@@ -87,7 +87,7 @@ class TokenFile:
                 self._read = (content, found)
         except ValueError as error:
             self._report(str(error))
-            return _NOBODY
+            return _NO_ACCESS
         self._report("")
         return found
 
