@@ -310,6 +310,14 @@ def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: Instal
     assert len(restated.document.submissions) == 2, "those of risk were left to risk, and these to growth"
 
 
+def test_a_stream_of_lists_has_only_the_apps_of_the_tenant(installed: Installation) -> None:
+    query = "watch=overview&watch=schedules"
+    whole = installed.sends("whole", "GET", "/api/events", query)[1]
+    own = installed.sends("view-risk", "GET", "/api/events", query)[1]
+    assert ("growth" in whole, "risk" in whole) == (True, True)
+    assert ("growth" in own, own.count("risk") > 2) == (False, True)
+
+
 def test_the_id_of_a_submission_of_another_tenant_is_refused(installed: Installation) -> None:
     """Otherwise a refused submission of the other tenant could be replaced under its id."""
     wanted = {"app": "risk_load", "key": "9", "id": "growth-sub"}
