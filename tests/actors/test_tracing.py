@@ -67,9 +67,11 @@ def test_a_client_passes_on_its_current_span(world: World) -> None:
         client.submit(Submission(app="a", key="2", traceparent=PLACE))
         Tasks(world.ledger, lambda _: None, "a", world.catalogue).open_many([NewTask(key="9")])
     client.submit(Submission(app="a", key="3"))
-    Client(world.ledger, world.queue.extend, within=PLACE).submit(Submission(app="a", key="4"))
+    placed = Client(world.ledger, world.queue.extend, within=PLACE)
+    placed.submit(Submission(app="a", key="4"))
+    placed.beside(lambda _, __: None).submit(Submission(app="a", key="5"))
     here = f"00-{1:032x}-{2:016x}-01"
-    assert kept(world) == [here, PLACE, here, None, PLACE]
+    assert kept(world) == [here, PLACE, here, None, PLACE, PLACE]
 
 
 def test_a_submission_by_message_keeps_its_trace_context_even_if_invalid(world: World) -> None:
