@@ -13,7 +13,7 @@ from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.console.identity.roles import Who
 from sluice.ops.console.streams import Streams
-from sluice.ops.console.tenancy import Reach, reach_of
+from sluice.ops.console.tenancy import TenantReach, reach_of
 from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.observe.overview.alarms import OwnDefinitions
@@ -79,14 +79,14 @@ class ConsoleContext:
     def has_definitions(self) -> bool:
         return bool(self.context.settings.apps)
 
-    def reach(self, who: Who | None) -> Reach:
+    def reach(self, who: Who | None) -> TenantReach:
         """Return the apps that the sender may see."""
         return self._reach_of(None if who is None else who.tenant)
 
-    def _reach_of(self, tenant: str | None) -> Reach:
+    def _reach_of(self, tenant: str | None) -> TenantReach:
         return reach_of(tenant, lambda: self.catalogue if self.has_definitions else None)
 
-    def pictures(self, reach: Reach) -> Pictures:
+    def pictures(self, reach: TenantReach) -> Pictures:
         """Return the cache for senders of this tenant."""
         return self._pictures[reach.tenant]
 

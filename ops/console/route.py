@@ -10,7 +10,7 @@ from sluice.ops.console.access import AccessControl
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import JSON_TYPE, Request
 from sluice.ops.console.identity.roles import Role, Who
-from sluice.ops.console.tenancy import Reach, Tenancy
+from sluice.ops.console.tenancy import Tenancy, TenantReach
 
 Q = TypeVar("Q")
 B = TypeVar("B")
@@ -31,7 +31,7 @@ class CallArguments(Struct, Generic[Q, B], frozen=True, kw_only=True):
     who: Who | None
     request: Request
     gate: AccessControl
-    reach: Reach = Reach()
+    reach: TenantReach = TenantReach()
 
 
 class Route(Struct, frozen=True, kw_only=True):

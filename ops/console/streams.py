@@ -25,7 +25,7 @@ from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import schedule_states
 from sluice.ledger.reads.state_statistics import job_standings, submission_standings
 from sluice.ledger.reads.submission_progress import EXACT_MAX, PROBES
-from sluice.ops.console.tenancy import Reach
+from sluice.ops.console.tenancy import TenantReach
 from sluice.ops.observe.overview.page import narrowed
 
 _LOG = logging.getLogger("sluice.console")
@@ -68,7 +68,7 @@ class Streams:
         self,
         ask: Ask,
         overview: Callable[[Tx], Any],
-        reach_of: Callable[[str | None], Reach] = lambda _: Reach(),
+        reach_of: Callable[[str | None], TenantReach] = lambda _: TenantReach(),
     ) -> None:
         self._ask = ask
         self._overview = overview
@@ -196,12 +196,12 @@ class Streams:
             found |= {watch: part(self._reach_of(str(watch.of) or None)) for watch in lists if part}
         return found
 
-    def _overviews(self, tx: Tx) -> Callable[[Reach], Any]:
+    def _overviews(self, tx: Tx) -> Callable[[TenantReach], Any]:
         whole = self._overview(tx)
         return lambda reach: whole if reach.apps is None else narrowed(whole, reach.has)
 
 
-def _schedules(tx: Tx) -> Callable[[Reach], Any]:
+def _schedules(tx: Tx) -> Callable[[TenantReach], Any]:
     found = schedule_states.schedules(tx, retired=False)
     return lambda reach: {"schedules": [each for each in found if reach.has(each.app)]}
 

@@ -4,7 +4,7 @@ Invariants:
 
 - A sender of one tenant reads and changes only jobs, submissions, schedules, sagas, notifications and partitions of
   apps of its tenant. The decision is a part of the call's route, and the dispatcher applies it before the call
-  (``apps``, ``also``) and after it (``keeps``). A call that reads many objects reads only those of ``Reach.apps``.
+  (``apps``, ``also``) and after it (``keeps``). A call that reads many objects reads only those of ``TenantReach.apps``.
 - A route without a decision is refused for such senders, like a call about the whole installation.
 - The tenant of an app is that of the console's definitions at the time of the request. An app that they do not have
   belongs to no tenant, and so does every app if the console has no definitions.
@@ -26,7 +26,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest
 
 
-class Reach(Struct, frozen=True):
+class TenantReach(Struct, frozen=True):
     """Apps that a sender may see, and confs of which it may see all apps. None: the whole installation."""
 
     tenant: str | None = None
@@ -67,7 +67,7 @@ class Tenancy(Struct, frozen=True, kw_only=True):
 
     def admit(self, console: Any, asked: Any) -> None:
         """Raise if the sender may not make this request."""
-        reach: Reach = asked.reach
+        reach: TenantReach = asked.reach
         if reach.apps is None:
             return
         if self.is_whole:
@@ -92,7 +92,7 @@ class Tenancy(Struct, frozen=True, kw_only=True):
                 advice="Use a token without a tenant.",
             )
 
-    def shown(self, document: Any, reach: Reach) -> Any:
+    def shown(self, document: Any, reach: TenantReach) -> Any:
         """Return the part of the answer that the sender may see."""
         return document if reach.apps is None or self.keeps is None else self.keeps(document, reach)
 
@@ -110,20 +110,20 @@ OF_APP = Tenancy(apps=lambda _, asked: asked.words[:1])
 def listed(field: str) -> Tenancy:
     """Return the decision for a list in this field of the answer, each object of which has an ``app``."""
 
-    def keeps(document: Any, reach: Reach) -> Any:
+    def keeps(document: Any, reach: TenantReach) -> Any:
         found: Sequence[Any] = getattr(document, field)
         return replace(document, **{field: [each for each in found if reach.has(each.app)]})
 
     return Tenancy(keeps=keeps)
 
 
-def reach_of(tenant: str | None, catalogue: Callable[[], Catalogue | None]) -> Reach:
+def reach_of(tenant: str | None, catalogue: Callable[[], Catalogue | None]) -> TenantReach:
     """Return the reach of a sender of this tenant. None is the whole installation."""
     if tenant is None:
-        return Reach()
+        return TenantReach()
     known = catalogue()
     if known is None:
-        return Reach(tenant, frozenset())
+        return TenantReach(tenant, frozenset())
     own = {name for name, app in known.items() if app.tenant == tenant}
     confs = {name for name, modes in known.confs.items() if modes and own.issuperset(modes.values())}
-    return Reach(tenant, frozenset(own | confs))
+    return TenantReach(tenant, frozenset(own | confs))

@@ -128,7 +128,7 @@ def name_of(route: Route) -> str:
     return f"{route.method} {route.path}"
 
 
-class Installation:
+class TwoTenants:
     """Console on a ledger with jobs, submissions, schedules and tables of two tenants."""
 
     def __init__(self, site: Site) -> None:
@@ -223,8 +223,8 @@ class Installation:
 
 
 @pytest.fixture
-def installed(site: Site) -> Iterator[Installation]:
-    installed = Installation(site)
+def installed(site: Site) -> Iterator[TwoTenants]:
+    installed = TwoTenants(site)
     yield installed
     installed.console._console.streams.close()
 
@@ -234,7 +234,7 @@ def test_each_route_has_a_decision_and_a_request_here() -> None:
     assert {name_of(route) for route in ROUTES} == REQUESTS.keys()
 
 
-def test_a_token_of_a_tenant_gets_and_changes_nothing_of_another(installed: Installation) -> None:
+def test_a_token_of_a_tenant_gets_and_changes_nothing_of_another(installed: TwoTenants) -> None:
     before = installed.rows("growth")
     for route in map(name_of, ROUTES):
         for token in ("operate-risk", "operate-other"):
@@ -255,7 +255,7 @@ def test_a_token_of_a_tenant_gets_and_changes_nothing_of_another(installed: Inst
     assert [each.action for each in found] == ["notifications retry"], "of its own event"
 
 
-def test_the_same_requests_reach_the_objects_with_a_token_for_them(installed: Installation) -> None:
+def test_the_same_requests_reach_the_objects_with_a_token_for_them(installed: TwoTenants) -> None:
     """Otherwise the requests of the test above could fail for another reason than the tenant."""
     # The job has no result, has printed nothing, and is no saga.
     missing, silent = ("/result", "/saga"), "{what}"
@@ -286,7 +286,7 @@ def test_the_same_requests_reach_the_objects_with_a_token_for_them(installed: In
     }
 
 
-def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: Installation) -> None:
+def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: TwoTenants) -> None:
     before = installed.rows("growth")
     for path in sorted(LISTS - {"events"}):
         _, text = installed.sends("view-risk", "GET", f"/api/{path}")
@@ -310,7 +310,7 @@ def test_lists_and_selections_have_only_the_apps_of_the_tenant(installed: Instal
     assert len(restated.document.submissions) == 2, "those of risk were left to risk, and these to growth"
 
 
-def test_a_stream_of_lists_has_only_the_apps_of_the_tenant(installed: Installation) -> None:
+def test_a_stream_of_lists_has_only_the_apps_of_the_tenant(installed: TwoTenants) -> None:
     query = "watch=overview&watch=schedules"
     whole = installed.sends("whole", "GET", "/api/events", query)[1]
     own = installed.sends("view-risk", "GET", "/api/events", query)[1]
@@ -318,7 +318,7 @@ def test_a_stream_of_lists_has_only_the_apps_of_the_tenant(installed: Installati
     assert ("growth" in own, own.count("risk") > 2) == (False, True)
 
 
-def test_the_id_of_a_submission_of_another_tenant_is_refused(installed: Installation) -> None:
+def test_the_id_of_a_submission_of_another_tenant_is_refused(installed: TwoTenants) -> None:
     """Otherwise a refused submission of the other tenant could be replaced under its id."""
     wanted = {"app": "risk_load", "key": "9", "id": "growth-sub"}
     assert installed.sends("operate-risk", "POST", "/api/submissions", body=wanted)[0].status == 403
@@ -326,7 +326,7 @@ def test_the_id_of_a_submission_of_another_tenant_is_refused(installed: Installa
     assert installed.sends("operate-risk", "POST", "/api/submissions", body=own)[0].status == 409
 
 
-def test_the_role_counts_too(installed: Installation) -> None:
+def test_the_role_counts_too(installed: TwoTenants) -> None:
     wanted = {"app": "risk_load", "key": "9"}
     for role, statuses in (("view", [403, 403]), ("submit", [202, 403]), ("operate", [202, 200])):
         answers = [

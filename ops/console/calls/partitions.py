@@ -22,7 +22,7 @@ from sluice.ledger.reads.by_partition.table_partitions import TableVersion
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
-from sluice.ops.console.tenancy import NARROWED, Reach, Tenancy
+from sluice.ops.console.tenancy import NARROWED, Tenancy, TenantReach
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
 from sluice.ops.operations import audit_results
 
@@ -132,7 +132,7 @@ def _apps_of(catalogue: Catalogue, table: str) -> list[str]:
     return [maker.name] if maker else [app.name for app, _ in catalogue.readers_of(table)]
 
 
-def _is_shown(catalogue: Catalogue, reach: Reach, table: str) -> bool:
+def _is_shown(catalogue: Catalogue, reach: TenantReach, table: str) -> bool:
     """Return whether a table is filled by an app of the sender, or is external and read by one."""
     return reach.apps is None or any(map(reach.has, _apps_of(catalogue, table)))
 
