@@ -4,7 +4,7 @@ Invariants:
 
 - A sender of one tenant reads and changes only jobs, submissions, schedules, sagas, notifications and partitions of
   apps of its tenant. The decision is a part of the call's route, and the dispatcher applies it before the call
-  (``apps``, ``also``) and after it (``keeps``). A call that reads many objects reads only those of ``TenantReach.apps``.
+  (``apps``, ``also``) and after it (``keeps``). A call that reads many objects reads only those of these apps.
 - A route without a decision is refused for such senders, like a call about the whole installation.
 - The tenant of an app is that of the console's definitions at the time of the request. An app that they do not have
   belongs to no tenant, and so does every app if the console has no definitions.
