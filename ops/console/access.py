@@ -101,9 +101,13 @@ class AccessControl:
         return _owner(token, self._tokens(self._listed()))
 
     def session(self, name: str, request: Request) -> str:
-        """Return the cookie of a new session, for a client that has sent the token with this name."""
-        digest = self._tokens(self._listed())[name].sha256
-        return _cookie(write_session(name, digest, self._clock()), request)
+        """Return the cookie of a new session, for a client that has sent the token with this name. If the token has
+        been removed since, the cookie has no session.
+        """
+        token = self._tokens(self._listed()).get(name)
+        if token is None:
+            return self.no_session(request)
+        return _cookie(write_session(name, token.sha256, self._clock()), request)
 
     def no_session(self, request: Request) -> str:
         """Return a cookie that removes the session."""
