@@ -87,7 +87,9 @@ class TestTheFile:
             assert (who.role, who.tenant) == (Role.VIEW, None), "the role is that of the present entry"
         file.unlink()
         assert (gate.who(bearer), gate.who(session)) == (None, None)
-        assert "Max-Age=0" in gate.session("ci", bearer), "removed between the check of the token and the session"
+        assert "Max-Age=0" in gate.session("ci", bearer), (
+            "removed between the check of the token and the session"
+        )
 
     def test_a_fault_refuses_named_tokens_and_is_logged_once(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
