@@ -179,6 +179,27 @@ def test_acts_on_partitions_and_branches_are_recorded(desk: Site) -> None:
     ]
 
 
+def test_a_submission_that_runs_here_is_recorded(desk: Site) -> None:
+    desk.types("run", "mail", "7")
+    ((did, about, found),) = entries(desk)
+    assert (did, about) == ("submit", {"app": "mail", "key": "7"})
+    assert len(found["submissions"]) == 1
+
+
+def test_stale_partitions_that_are_made_again_are_recorded(desk: Site) -> None:
+    desk.says("partitions", "restate")
+    assert entries(desk) == [], "no partition is stale"
+    desk.says("partitions", "land", "events", "2024-04-01")
+    desk.world.submit("table", None, start="2024-04-01", end="2024-04-01")
+    desk.world.finish(f"table/2024-04-01@{desk.world.catalogue['table'].version}")
+    desk.says("partitions", "land", "events", "2024-04-01", "--again")
+    ids = desk.says("partitions", "restate", "events")["submissions"]
+    assert entries(desk)[-2:] == [
+        ("land", {"table": "events", "partitions": ["2024-04-01"]}, {"again": 1, "stale": {"table": 1}}),
+        ("restate", {"table": "events", "partitions": []}, {"submissions": ids}),
+    ]
+
+
 def test_acts_on_schedules_are_recorded(desk: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     times = {"schedules": [{"id": "nightly", "app": "mail", "cron": "0 2 * * *", "key": "1"}]}
     (desk.folder / "times.json").write_text(json.dumps(times))

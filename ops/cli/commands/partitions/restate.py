@@ -34,7 +34,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
     by = by_of(options)
-    about = {"table": options.table, "partitions": options.partition[: audit_results.NAMED_MAX], "by": by}
+    about = {"table": options.table, "partitions": options.partition[: audit_results.NAMED_MAX]}
+    if by is not None:
+        about["by"] = {name: [*values] for name, values in by.items()}
     client = installation.doing("restate", about, audit_results.restated)
     ids = client.restate(options.table, options.partition, by=by)
     if options.wait and ids:
