@@ -1,6 +1,5 @@
 """Composition root: creates the objects that a process or a command needs from its settings."""
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache, partial
@@ -20,6 +19,7 @@ from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue.sources.functions import find_object
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
 from sluice.jobs.model.app import App
+from sluice.jobs.observe.outages import OWNER_UNCHECKED, missed
 from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners.function.started_hooks import StartedHooks
 from sluice.jobs.runners.process.sandbox import Sandbox
@@ -30,8 +30,6 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.database.connection_pool import ConnectionLimits
 from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start
 from sluice.ledger.schema import migrate
-
-_LOG = logging.getLogger("sluice.broker")
 
 #: Number of leases after which Postgres ends a transaction in which its process does nothing.
 IDLE_LEASES = 4
@@ -196,7 +194,7 @@ def own_broker(settings: Settings, ledger: Ledger) -> Iterator[Broker]:
         except ForeignBroker:
             raise
         except Unreachable as error:
-            _LOG.warning("the broker is unreachable; its owner is checked when it is back: %s", error)
+            missed(error, OWNER_UNCHECKED)
         yield broker
 
 

@@ -14,7 +14,9 @@ from contextlib import closing
 
 from sluice.actors.assembly import ledger_address
 from sluice.actors.settings.settings import process_settings
+from sluice.actors.worker.logs import is_json_log, log_last_words, set_up_logs
 from sluice.jobs.errors import BadSetting, SluiceError, Unreachable
+from sluice.jobs.observe.outages import muted
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.reads import fleet
 
@@ -27,25 +29,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     queues = [queue for part in options.queues.split(",") if (queue := part.strip())]
     try:
         settings = process_settings(ledger_url=options.ledger)
+        set_up_logs(settings.log)
         if settings.ledger_url is None:
             raise BadSetting(
                 "SLUICE_LEDGER_URL is not set, and an embedded ledger has no workers but its own."
             )
-        with ledger_address(settings) as url, closing(Ledger(url, connections=1)) as ledger:
+        with muted(), ledger_address(settings) as url, closing(Ledger(url, connections=1)) as ledger:
             return _told(ledger.transact(lambda tx: fleet.at_work(tx, socket.gethostname(), queues)))
-    except Unreachable as error:
-        sys.stderr.write(f"checkup: {error.what}\n")
-        return 0 if options.alive else error.exit_code
     except SluiceError as error:
-        sys.stderr.write(f"checkup: {error.what}\n")
-        return error.exit_code
+        _say(error)
+        return 0 if options.alive and isinstance(error, Unreachable) else error.exit_code
 
 
 def _told(at_work: int) -> int:
     if at_work:
         return 0
-    sys.stderr.write("checkup: no worker of this machine that serves these queues has a valid lease.\n")
+    _say(SluiceError("no worker of this machine that serves these queues has a valid lease."))
     return ABSENT
+
+
+def _say(error: SluiceError) -> None:
+    if is_json_log():
+        log_last_words("checkup", error)
+    else:
+        sys.stderr.write(f"checkup: {error.what}\n")
 
 
 def _parser() -> argparse.ArgumentParser:

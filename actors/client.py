@@ -4,7 +4,6 @@ A submission is safe once the ledger has it. The message sent afterwards only sa
 tick. So the broker may be down, and the caller need not repeat anything.
 """
 
-import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from copy import copy
@@ -36,6 +35,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.results import JobRequest, Returning, decoded, result_type
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
+from sluice.jobs.observe.outages import NOT_SENT, missed
 from sluice.jobs.states import TERMINAL, State
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import Condition
@@ -47,8 +47,6 @@ from sluice.ledger.reads import job_details, job_lists, results, submission_prog
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ledger.sagas import abortion
 from sluice.ledger.sagas.events import EventOutcome, EventRequest
-
-_LOG = logging.getLogger("sluice.client")
 
 R = TypeVar("R")
 
@@ -463,7 +461,7 @@ class Client:
         try:
             self._publish([*messages])
         except Unreachable as error:
-            _LOG.warning("the broker was not notified, the groomer will do it: %s", error)
+            missed(error, NOT_SENT, len(messages))
             return False
         return True
 

@@ -10,7 +10,6 @@ A submission that was marked when it was submitted need not be read again and ag
 While the ledger is unreachable, calls go on waiting until their own timeouts.
 """
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -24,8 +23,8 @@ from sluice.ledger.database.notify import Listening
 from sluice.ledger.lifecycle import awaited_ends
 from sluice.ledger.lifecycle.awaited_ends import Awaited, Progress
 
-_LOG = logging.getLogger("sluice.client")
-
+#: Name of this thread's connection among the parts of a process that an outage of the ledger affects.
+_PART = "end listener"
 #: Seconds between two regular checks of everything that is awaited: 5, twice the time in which a broken connection is
 #: usually noticed and made again.
 CHECK_S = 5.0
@@ -77,7 +76,6 @@ class EndListener:
         self._waits: list[_Wait] = []
         self._thread: Thread | None = None
         self._closed = Event()
-        self._is_out = False
 
     @property
     def is_in_use(self) -> bool:
@@ -127,9 +125,7 @@ class EndListener:
                 with self._ledger.apart() as (connection, begin):
                     self._serve(notify.listen(connection, notify.ENDS), begin)
             except Unreachable as error:
-                if not self._is_out:
-                    _LOG.warning("LISTEN connection lost; ends are noticed when it is back: %s", error)
-                self._is_out = True
+                self._ledger.outages.failed(error, part=_PART)
                 self._closed.wait(RECONNECT_S)
             except Exception as error:
                 # Each waiting call raises the error, and a later call is a new attempt.
@@ -142,9 +138,7 @@ class EndListener:
         check_at = time.monotonic() + CHECK_S
         while not self._closed.is_set():
             rests_s = self._read(numbers, begin)
-            if self._is_out:
-                self._is_out = False
-                _LOG.info("LISTEN connection is back")
+            self._ledger.outages.answered(part=_PART)
             left_s = min(rests_s, check_at - time.monotonic())
             words = listener.words(self._interrupter, max(0.0, left_s))
             self._drain()

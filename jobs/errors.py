@@ -17,6 +17,8 @@
 Expected outcomes (a refused transition, a failed job) are values, not errors.
 """
 
+from typing import Protocol
+
 from msgspec import Struct
 
 
@@ -105,10 +107,19 @@ class BadMessage(SluiceError):
     """Raised for a message that no retry will make readable."""
 
 
+class MissedWork(Protocol):
+    """Counter of the work that an outage has prevented (``jobs.observe.outages``)."""
+
+    def missed(self, what: str, count: int, error: SluiceError) -> None: ...
+
+
 class Unreachable(SluiceError):
-    """Raised if a server does not answer at present."""
+    """Raised if a server does not answer at present. ``outages`` is the log of its outages, if it has one.
+    ``needs_action``: it answers, and refuses this process until a person corrects something."""
 
     exit_code = 3
+    outages: MissedWork | None = None
+    needs_action = False
 
 
 class ForeignBroker(Unreachable):
@@ -119,6 +130,7 @@ class ForeignBroker(Unreachable):
     """
 
     exit_code = 2
+    needs_action = True
 
     def __init__(self, found: str, what: str, *, where: str = "", advice: str = "") -> None:
         super().__init__(what, where=where, advice=advice)

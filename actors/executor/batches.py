@@ -19,6 +19,7 @@ from sluice.broker.messages import Execute
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import counted
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.batches import jobs_at_once
 
@@ -134,7 +135,7 @@ class SlowRunWatchdog:
         except SluiceError as error:
             # Once their thread is done, this process does not know the claims any more, and the next heartbeat hands
             # them back.
-            _LOG.error("%d outcomes could not be recorded: %s", len(outcomes), error)
+            _LOG.error("%s could not be recorded: %s", counted(len(outcomes), "result"), error)
 
     def _live(self) -> None:
         while self._any.wait():

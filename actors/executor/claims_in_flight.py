@@ -163,11 +163,11 @@ class ClaimsInFlight:
             self._gone.update(news)
         return news
 
-    def stop_all(self) -> int:
-        """Stop all runs, and return their number."""
+    def stop_all(self) -> list[Claim]:
+        """Stop all runs, and return their claims."""
         claims = self.claims()
         self._stop(claims)
-        return len(claims)
+        return claims
 
     def _stop(self, claims: Iterable[Claim]) -> None:
         with self._lock:

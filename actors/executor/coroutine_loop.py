@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
+from sluice.jobs.observe.log_context import counted
 from sluice.jobs.runners.stop_signal import Limits
 from sluice.ledger.lifecycle.claims import ClaimedJob
 
@@ -149,10 +150,10 @@ class CoroutineLoop(Generic[T]):
                 self._record(results)
             except SluiceError as error:
                 # The next heartbeat hands back the claims, because this process does not know them any more.
-                _LOG.error("the results of %d coroutines could not be recorded: %s", len(results), error)
+                _LOG.error("%s could not be recorded: %s", counted(len(results), "result"), error)
             except Exception:
                 # The thread must survive a defect of Sluice: otherwise no result of this process is recorded.
-                _LOG.exception("the results of %d coroutines could not be recorded", len(results))
+                _LOG.exception("%s could not be recorded", counted(len(results), "result"))
             with self._changed:
                 self._recording = False
                 self._changed.notify_all()

@@ -47,7 +47,8 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.failpoints import Failpoint, reached
-from sluice.jobs.observe.log_context import about
+from sluice.jobs.observe.log_context import counted, log_about_jobs
+from sluice.jobs.observe.outages import missed
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
 from sluice.jobs.runners.function.thread import PythonRunner, is_coroutine
@@ -188,7 +189,8 @@ class Execution:
     def give_back(self, strays: list[Claim]) -> None:
         """Hand back claims that this process does not know (see ``ledger.recovery.leases.strays``)."""
         _LOG.warning(
-            "%d claims of this worker are unknown to it; their jobs go back to the queue", len(strays)
+            "%s of this worker never began, because the answer of the ledger was lost; back to the queue",
+            counted(len(strays), "job"),
         )
         messages, _ = transactions.record(self._ledger, dict.fromkeys(strays, _NOT_KNOWN))
         self._send(messages)
@@ -371,7 +373,7 @@ class Execution:
         try:
             broken = breakers.evaluate(self._ledger, app)
         except Unreachable as error:
-            _LOG.warning("the breaker of %s is left to the groomer: %s", app, error)
+            missed(error, "checks of a breaker repeated later")
             return False
         self._send(broken.messages)
         return broken.is_open
@@ -479,18 +481,16 @@ class Execution:
                 self._ledger, catalogue, outcomes, capacity, names=names, paces_s=self.mean_run_times.news()
             )
 
-        answer = while_unreachable(settle, self._ending, f"the outcomes of {len(outcomes)} jobs wait")
+        answer = while_unreachable(settle, self._ending, "results recorded late", len(outcomes))
         if answer is None:
             return NOTHING_TAKEN
         asked_at, settled = answer
-        for claim in self._holdings.note_gone(settled.refused):
-            subject = about(self._holdings.subject_of(claim))
-            _LOG.warning(
-                "claim %d of job %d came too late; its result is dropped",
-                claim.number,
-                claim.job,
-                extra=subject,
-            )
+        log_about_jobs(
+            _LOG,
+            [self._holdings.subject_of(claim) for claim in self._holdings.note_gone(settled.refused)],
+            "the result of %s came too late and is dropped, because the job was taken back or cancelled",
+            "the results of %s came too late and are dropped, because the jobs were taken back or cancelled",
+        )
         if self._holdings.draining:
             self._note_handed_back(outcomes, settled.refused)
         self._observers.recorded(outcomes, settled.refused)

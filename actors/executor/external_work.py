@@ -17,7 +17,7 @@ from sluice.broker.messages import Message, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.job import Outcome
 from sluice.jobs.model.names import Claim
-from sluice.jobs.observe.log_context import Speaking, Subject, about, of_claim
+from sluice.jobs.observe.log_context import Speaking, Subject, log_about_jobs, of_claim
 from sluice.jobs.runners import external
 from sluice.jobs.runners.external import Maker
 from sluice.ledger import external_work
@@ -127,14 +127,12 @@ class ExternalWorkPoller:
             return
         messages, refused = transactions.record(self._ledger, outcomes)
         subjects = {job.right: _subject(job) for job in jobs}
-        for claim in refused:
-            subject = about(of_claim(claim, subjects.get(claim)))
-            _LOG.info(
-                "the work of job %d ended under claim %d, which is over",
-                claim.job,
-                claim.number,
-                extra=subject,
-            )
+        log_about_jobs(
+            _LOG,
+            [of_claim(claim, subjects.get(claim)) for claim in refused],
+            "the external work of %s ended after the job was taken back or cancelled; its result is dropped",
+            "the external work of %s ended after the jobs were taken back or cancelled; its results are dropped",
+        )
         self._send(messages)
 
 

@@ -28,6 +28,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.observe.failpoints import Failpoint, TransactionKind, reached
+from sluice.jobs.observe.outages import missed
 from sluice.jobs.sagas.journal import Journal, JournalEntry, JournalReply, JournalTransaction, Log
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx, UserConnection
@@ -56,7 +57,7 @@ class PartitionAcknowledger:
         """
         note = partial(partitions.acknowledge, right=self._right, partition=self._calendar.read(text))
         held = while_unreachable(
-            partial(self._ledger.transact, note), self._stop, f"the acknowledgement of partition {text} waits"
+            partial(self._ledger.transact, note), self._stop, "partitions acknowledged late"
         )
         if held is None:
             raise Unreachable(f"The run was stopped before partition {text} was acknowledged.")
@@ -85,8 +86,7 @@ class WorkAttachment:
                 )
             return self._leave(handle, look_every_s, external_status)
 
-        waits = f"the handle of the work that {self._job.name} started waits"
-        return bool(while_unreachable(write, self._stop, waits))
+        return bool(while_unreachable(write, self._stop, "handles of external work stored late"))
 
     def keeper(self, handle: JSON) -> WorkOwner:
         """Return the keeper of the work. If the ledger is unreachable, the answer lets the run end its work because of
@@ -94,9 +94,7 @@ class WorkAttachment:
         try:
             return self._ledger.transact(lambda tx: external_work.owner_of(tx, self._job.right, handle))
         except Unreachable as error:
-            _LOG.warning(
-                "the current owner of the work of %s cannot be determined: %s", self._job.name, error
-            )
+            missed(error, "checks for the owner of external work not answered")
             return WorkOwner.ANOTHER if self._stop.is_set() else WorkOwner.OURS
 
     def ended(self, handle: JSON) -> None:
@@ -175,7 +173,7 @@ class RunJournal:
         try:
             return self._noted(self._ledger.run_alone(lambda tx: journals.check(tx, self._job.right)))
         except Unreachable as error:
-            _LOG.warning("whether %s was cancelled is unknown: %s", self._job.name, error)
+            missed(error, "checks for a cancellation not answered")
             return JournalReply(stands=not self._stop.is_set(), abort_reason=self._abort_reason)
 
     def meter(self, name: str, done: int, total: int | None) -> None:
@@ -185,10 +183,10 @@ class RunJournal:
                 lambda tx: journals.record_progress(tx, right, flight, name, done=done, total=total)
             )
         except Unreachable as error:
-            _LOG.warning("the progress of %s cannot be recorded: %s", self._job.name, error)
+            missed(error, "records of progress left out")
 
     def _when_reachable(self, act: Callable[[], T]) -> T | None:
-        return while_unreachable(act, self._stop, f"the journal of {self._job.name} waits")
+        return while_unreachable(act, self._stop, "journal entries of sagas written late")
 
     def _noted(self, heard: JournalReply) -> JournalReply:
         self._abort_reason = heard.abort_reason

@@ -34,6 +34,8 @@ AFTER_S = 1.0
 BYTES_PER_S = 4 * KEPT_BYTES
 #: Seconds that the end of the process waits for a statement in progress.
 END_S_MAX = 1.0
+#: Name of this thread among the parts of a process that an outage of the ledger affects.
+_PART = "live output"
 
 
 class _LiveRun:
@@ -109,14 +111,16 @@ class LiveOutput:
             try:
                 self.store(time.monotonic())
             except Unreachable as error:
-                self._away(error)
+                self._is_away = True
+                self._ledger.outages.failed(error, part=_PART)
             except Exception as error:
                 # The thread must survive. The outcome of a job has its output in any case.
                 if type(error) not in complained:
                     complained.add(type(error))
                     _LOG.exception("the output of running jobs was not stored")
             else:
-                self._back()
+                self._is_away = False
+                self._ledger.outages.answered(part=_PART)
             self._rest()
 
     def _rest(self) -> None:
@@ -127,16 +131,6 @@ class LiveOutput:
         self._any.clear()
         if self._runs:
             self._any.set()
-
-    def _away(self, error: Unreachable) -> None:
-        if not self._is_away:
-            _LOG.warning("the output of running jobs is stored when the ledger is back: %s", error)
-        self._is_away = True
-
-    def _back(self) -> None:
-        if self._is_away:
-            _LOG.info("the output of running jobs is stored again")
-        self._is_away = False
 
 
 def _written(run: _LiveRun) -> Written:

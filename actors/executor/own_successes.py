@@ -78,9 +78,7 @@ class OwnSuccesses:
     def _complete(self, job: ClaimedJob, outcome: Outcome) -> bool:
         error = None if outcome.ending is Ending.DONE else outcome.error
         complete = partial(transactions.complete, self._ledger, job.right, outcome, error=error)
-        messages = while_unreachable(
-            complete, self._ending, f"the result of {job.name} after its transaction waits"
-        )
+        messages = while_unreachable(complete, self._ending, "results recorded late")
         if messages is None:
             return False
         if error is not None:
@@ -94,7 +92,7 @@ class OwnSuccesses:
         """Wait until the transaction has ended. If that takes long, close its connection."""
         ask = partial(self._ledger.transact, lambda tx: user_transactions.is_locked(tx, job.id))
         end_at = time.monotonic() + OPEN_S_MAX
-        while while_unreachable(ask, self._ending, f"the end of the transaction of {job.name} is unknown"):
+        while while_unreachable(ask, self._ending, "ends of users' transactions noticed late"):
             if self._ending.wait(CHECK_EVERY_S):
                 return
             if time.monotonic() >= end_at:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.log_context import counted
 from sluice.jobs.runners.output_blobs import is_output
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import LONGEST_S
@@ -35,6 +36,8 @@ BLOBS = 100
 TIME_SHARE = 0.8
 #: Seconds after which a tick begins no further batch, however far apart ticks are: a process that stops waits for it.
 TIME_S_MAX = 2.0
+#: Seconds between two log lines: 10 minutes.
+LINE_EVERY_S = 600.0
 #: Seconds after which a blob without a round is an orphan: a day. A blob is in the store before its round is in the
 #: ledger.
 ORPHANED_S = 86400.0
@@ -69,13 +72,16 @@ class Retention:
         self._keep_jobs_s = keep_jobs_s
         self._time_s = min(tick_s * TIME_SHARE, TIME_S_MAX)
         self._clock = clock
+        self._unlogged = Removed()
+        self._logged_at = float("-inf")
 
     def tick(self) -> None:
         """Remove batches until nothing is left or the time of this tick is used up. Only one process at a time searches
         for old history. If there is none, this costs two look-ups by key."""
         if (keep_s := self._keep_s) is None:
             return
-        until = self._clock() + self._time_s
+        began = self._clock()
+        until = began + self._time_s
         removed, has_more, is_answering = Removed(), True, True
         while has_more:
             step = self._ledger.transact(partial(_sweep, keep_s=keep_s))
@@ -87,14 +93,22 @@ class Retention:
             is_answering = blobs is not None
             is_behind = step.place is not None or has_old_jobs or blobs == BLOBS
             has_more = is_behind and self._clock() < until
-        if removed != Removed():
-            _LOG.info(
-                "removed: the history of %d jobs, %d jobs, %d submissions, %d workers",
-                removed.jobs,
-                removed.removed_jobs,
-                removed.submissions,
-                removed.workers,
-            )
+        self._log(removed, began)
+
+    def _log(self, removed: Removed, now: float) -> None:
+        """Log what was removed since the last line, at most once in ``LINE_EVERY_S``: where jobs end all the time, each
+        tick removes some."""
+        self._unlogged += removed
+        if self._unlogged == Removed() or now - self._logged_at < LINE_EVERY_S:
+            return
+        _LOG.info(
+            "removed, because it was old enough: the history of %s, %s, %s, %s",
+            counted(self._unlogged.jobs, "job"),
+            counted(self._unlogged.removed_jobs, "job"),
+            counted(self._unlogged.submissions, "submission"),
+            counted(self._unlogged.workers, "worker"),
+        )
+        self._unlogged, self._logged_at = Removed(), now
 
     def _remove_jobs(self) -> tuple[Removed, bool]:
         """Remove a batch of jobs that ended long ago. Return also whether more may be left."""

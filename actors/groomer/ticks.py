@@ -13,6 +13,7 @@ from sluice.actors.executor import breakers
 from sluice.broker.messages import Execute, Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.observe.failpoints import TransactionKind
+from sluice.jobs.observe.log_context import counted, first_names
 from sluice.jobs.states import By
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
@@ -121,9 +122,10 @@ def _take_lost(lost: list[LostWorker], tx: Tx) -> Sequence[Message]:
 
 
 def _told(worker: LostWorker) -> str:
-    taken = "1 job was" if worker.jobs == 1 else f"{worker.jobs} jobs were"
+    taken = f"{counted(worker.jobs, 'job')} {'was' if worker.jobs == 1 else 'were'} taken back"
     failed = f"; {worker.failed} failed, lost too often" if worker.failed else ""
-    return f"the worker {worker.pid} on {worker.host} is lost, its lease ended: {taken} taken back{failed}"
+    names = first_names(worker.names, worker.jobs)
+    return f"the worker {worker.pid} on {worker.host} is lost, its lease ended: {taken}{failed}: {names}"
 
 
 def _propagate(tx: Tx) -> Sequence[Message]:

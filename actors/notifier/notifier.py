@@ -21,6 +21,7 @@ from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.submission import Submission
 from sluice.jobs.observe.failpoints import TransactionKind
+from sluice.jobs.observe.outages import missed
 from sluice.jobs.programs.errors import one_line
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import submissions
@@ -28,6 +29,8 @@ from sluice.ledger.notifications import deliveries
 from sluice.ledger.notifications.deliveries import DeliveryAttempt, DueDelivery, RecordedAttempts
 
 _LOG = logging.getLogger("sluice.notifier")
+#: Name of this thread among the parts of a process that an outage of the ledger affects.
+_PART = "notifier"
 
 #: Deliveries that one process attempts at the same time, and the share of one receiver.
 THREADS = 16
@@ -108,7 +111,7 @@ class Notifier:
         try:
             self._publish(attempt(self._ledger, delivery, self._sender))
         except Unreachable as error:
-            _LOG.warning("the result of a notification was not recorded, it will be repeated: %s", error)
+            missed(error, "deliveries of events repeated later")
         except Exception:
             _LOG.exception("a notification was not recorded, it will be repeated")
         finally:
@@ -135,11 +138,12 @@ class Notifier:
         try:
             self.step()
         except Unreachable as error:
-            _LOG.warning("notifications are delayed: %s", error)
+            self._ledger.outages.failed(error, part=_PART)
         except Exception as error:
             self._complaints.log(error)
         else:
             self._complaints.forget()
+            self._ledger.outages.answered(part=_PART)
 
 
 def attempt(ledger: Ledger, delivery: DueDelivery, sender: Sender) -> Sequence[Message]:

@@ -33,6 +33,8 @@ from sluice.ledger.stats import state_counts
 from sluice.scheduler.tick_clock import Ticks
 
 _LOG = logging.getLogger("sluice.scheduler")
+#: Name of this thread among the parts of a process that an outage of the ledger affects.
+_PART = "ticker"
 
 #: Number of periods without a heartbeat after which a leader is replaced.
 TERM_PERIODS = 3
@@ -132,13 +134,14 @@ class Ticker:
             act()
         except Unreachable as error:
             self._admit_s = None
-            _LOG.warning("no tick: %s", error)
+            self._ledger.outages.failed(error, part=_PART)
         except Exception as error:
             # Without ticks nothing is repaired, and no other process takes over while this one is alive.
             self._admit_s = None
             self._complaints.log(error)
         else:
             self._complaints.forget()
+            self._ledger.outages.answered(part=_PART)
 
     def _messages(self, due: DueWork) -> list[Message]:
         tick = self._is_overdue(Tick) or due.chores

@@ -38,9 +38,7 @@ class SubmissionListener:
     def begin(self) -> None:
         """Begin to listen. Repetitions change nothing."""
         if self._listener is None:
-            self._listener = ChannelListener(
-                self._ledger.url, notify.SUBMISSIONS, self._received, waits="submissions by SQL"
-            )
+            self._listener = ChannelListener(self._ledger, notify.SUBMISSIONS, self._received)
             self._listener.start()
 
     def end(self, *, wait: bool = True) -> None:

@@ -28,6 +28,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.job import Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.observe.log_context import Speaking, Subject
+from sluice.jobs.observe.outages import missed
 from sluice.jobs.observe.traceparent import read_traceparent
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle.claims import ClaimedJob
@@ -306,7 +307,7 @@ def _harmless() -> Iterator[None]:
     try:
         yield
     except Unreachable as error:
-        _LOG.warning("an observer was not notified: %s", error)
+        missed(error, "facts missing in traces and lineage")
     except Exception:
         _LOG.exception("an observer was not notified")
 

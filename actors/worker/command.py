@@ -17,7 +17,7 @@ from sluice.actors.executor.coroutine_loop import COROUTINES_MAX
 from sluice.actors.settings import tls
 from sluice.actors.settings.settings import Settings, hand_on, process_settings
 from sluice.actors.worker.definitions import Definitions
-from sluice.actors.worker.logs import set_up_logs, whole_lines
+from sluice.actors.worker.logs import is_json_log, log_last_words, logged_crashes, set_up_logs, whole_lines
 from sluice.actors.worker.process import Process
 from sluice.actors.worker.startup import end_on_signals, wait_for_servers
 from sluice.broker.consumer.supervisor import supervise
@@ -114,6 +114,8 @@ def _boot() -> None:
     set_up_logs(settings.log, verbose=True)
     threads = int(os.environ[_THREADS])
     kept = ExitStack()
+    if settings.log == "json":
+        kept.enter_context(logged_crashes())
     kept.enter_context(whole_lines())
     kept.enter_context(captured_runs(passes_on=False))
     limits = ConnectionLimits(
@@ -132,6 +134,9 @@ def _boot() -> None:
 
 
 def _complain(error: SluiceError) -> None:
+    if is_json_log():
+        log_last_words("worker", error)
+        return
     for line in filter(None, (f"worker: {error.what}", error.where, error.advice)):
         sys.stderr.write(f"{line}\n")
 

@@ -18,6 +18,7 @@ from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
 from sluice.jobs.catalogue.sources.changes import ImportedModules, Snapshot, snapshot
 from sluice.jobs.catalogue.sources.remote import BRANCH, Fetch, Stored, Unread
 from sluice.jobs.errors import BadSetting, DefinitionError, Fault, Unreachable
+from sluice.jobs.observe.outages import missed
 from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.definitions")
@@ -233,7 +234,11 @@ class DefinitionReloader:
         try:
             also_serve(queue)
         except (Unreachable, BadSetting) as error:
-            if self._complaints.get(queue) != error.what:
+            if self._complaints.get(queue) == error.what:
+                return
+            if isinstance(error, Unreachable) and error.outages is not None:
+                missed(error, "new queues served later")
+            else:
                 _LOG.error("queue %s is not served yet: %s %s", queue, error.what, error.advice)
             self._complaints[queue] = error.what
         else:

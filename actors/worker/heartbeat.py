@@ -15,11 +15,16 @@ from sluice.actors.worker.logs import ErrorThrottle
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.names import Claim
-from sluice.jobs.observe.log_context import about
+from sluice.jobs.observe.log_context import log_about_jobs, some_names
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery import leases
 
 _LOG = logging.getLogger("sluice.worker")
+
+#: Name of this part of a process among those that an outage of the ledger affects.
+_PART = "heartbeat"
+#: Seconds that a thread must wake up too late for the log to say that its process stood still.
+STOOD_STILL_S = 1.0
 
 #: Seconds between two checks for lost claims: 0.5, so that code notices within a second that its job was cancelled.
 CHECK_EVERY_S = 0.5
@@ -71,6 +76,7 @@ class Heartbeat:
         self._renewed_at = 0.0
         self._failed = False
         self._lapsed = False
+        self._is_waiting = False
         self._lock = Lock()
         self._ended = Event()
         self._loops = [
@@ -128,18 +134,31 @@ class Heartbeat:
                 "the worker left without reporting everything to the ledger; its lease will expire"
             )
 
-    def enforce(self) -> None:
-        """Stop all runs if the lease can no longer be trusted, and log that once until the lease is renewed."""
+    def enforce(self, *, stood_still_s: float = 0.0) -> None:
+        """Stop all runs if the lease can no longer be trusted, and log that once until the lease is renewed.
+
+        ``stood_still_s`` is the time for which this process could not run: its machine was paused, or it was stopped.
+        """
         with self._lock:
             if self._lapsed or self._holdings.trusted_for_s > 0:
                 return
             self._lapsed = True
             stopped = self._holdings.stop_all()
+            # The line below names their jobs, so that no other line need name them when their results are refused.
+            self._holdings.note_gone(stopped)
+            silent_s, is_waiting = self._holdings.clock() - self._renewed_at, self._is_waiting
+        if is_waiting:
+            self._ledger.outages.failed(f"no answer for {silent_s:.1f} s", part=_PART)
+        if not stopped and stood_still_s < STOOD_STILL_S:
+            return
+        why = f"this process stood still for {stood_still_s:.1f} s and " * (stood_still_s >= STOOD_STILL_S)
         _LOG.warning(
-            "the lease has not been renewed for %.1f s, so %s stopped before it ends;"
-            " no run begins until it is renewed",
-            self._holdings.clock() - self._renewed_at,
-            "1 run is" if stopped == 1 else f"{stopped} runs are",
+            "%sthe lease has not been renewed for %.1f s, so %s stopped before it ends;"
+            " no run begins until it is renewed%s",
+            why,
+            silent_s,
+            "1 run is" if len(stopped) == 1 else f"{len(stopped)} runs are",
+            "".join(f": {names}" for names in [some_names(map(self._holdings.subject_of, stopped))] if names),
         )
 
     def beat(self) -> None:
@@ -160,13 +179,12 @@ class Heartbeat:
             self._stop_lost(self._ledger.transact(lambda tx: leases.standing(tx, held)), held)
 
     def _stop_lost(self, standing: set[Claim], held: list[Claim]) -> None:
-        for claim in self._holdings.keep_only(standing, held):
-            _LOG.warning(
-                "claim %d of job %d is gone; its run is stopped and its result dropped",
-                claim.number,
-                claim.job,
-                extra=about(self._holdings.subject_of(claim)),
-            )
+        log_about_jobs(
+            _LOG,
+            [self._holdings.subject_of(claim) for claim in self._holdings.keep_only(standing, held)],
+            "the run of %s is stopped and its result dropped, because the job was taken back or cancelled",
+            "the runs of %s are stopped and their results dropped, because the jobs were taken back or cancelled",
+        )
 
     def _record_definitions(self) -> None:
         """Record the definitions if they have changed since the last time."""
@@ -178,19 +196,23 @@ class Heartbeat:
     def _watch_lease(self) -> None:
         """Call ``enforce`` when it is due. While the lease cannot be trusted, only a heartbeat changes that."""
         wait_s = self._holdings.trusted_for_s
+        asleep_at = self._holdings.clock()
         while not self._ended.wait(wait_s):
-            self.enforce()
+            self.enforce(stood_still_s=self._holdings.clock() - asleep_at - wait_s)
             trusted_for_s = self._holdings.trusted_for_s
             wait_s = trusted_for_s if trusted_for_s > 0 else self._lease_s / 3
+            asleep_at = self._holdings.clock()
 
     def _live(self) -> None:
         wait_s = self._lease_s / 3
         while not self._ended.wait(wait_s):
             wait_s = self._lease_s / 3
+            self._is_waiting = True
             try:
                 self.beat()
             except Unreachable as error:
-                self._could_not_renew(error)
+                self._ledger.outages.failed(error, part=_PART)
+                self._health.write(ready=self._holdings.trusted_for_s > 0)
             except Exception as error:
                 self._failed = True
                 self._complaints.log(error)
@@ -198,6 +220,8 @@ class Heartbeat:
                 self._complaints.forget()
                 # If a late answer leaves the lease untrusted, the next heartbeat follows without a pause.
                 wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
+            finally:
+                self._is_waiting = False
 
     def _watch_claims(self) -> None:
         """Check for lost claims while any claim is held. ``rest`` comes before the check whether to end, so the end
@@ -225,15 +249,9 @@ class Heartbeat:
         if strays := [claim for claim in strays if claim not in known]:
             self._give_back(strays)
 
-    def _could_not_renew(self, error: Unreachable) -> None:
-        """Log the start of an outage; its end is logged by ``_renewed``."""
-        if not self._failed:
-            _LOG.warning("the heartbeat failed and is repeated every %.3g s: %s", self._lease_s / 3, error)
-        self._failed = True
-        self._health.write(ready=self._holdings.trusted_for_s > 0)
-
     def _renewed(self, at: float) -> None:
-        """Trust the lease from ``at`` on, and log the end of an outage."""
+        """Trust the lease from ``at`` on. Log that if runs were stopped, or a heartbeat failed by an error of its
+        own."""
         with self._lock:
             self._holdings.renew(at)
             if self._holdings.trusted_for_s <= 0:
@@ -241,5 +259,6 @@ class Heartbeat:
             before, self._renewed_at = self._renewed_at, at
             was_away = self._failed or self._lapsed
             self._failed = self._lapsed = False
+        self._ledger.outages.answered(part=_PART)
         if was_away:
-            _LOG.info("the ledger is back and the lease is renewed, after %.1f s", at - before)
+            _LOG.info("the lease is renewed, after %.1f s; runs begin again", at - before)

@@ -15,13 +15,16 @@ and again only after a period without an error.
 """
 
 import logging
+import os
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from logging import Logger
 from threading import RLock, get_ident
+from types import TracebackType
 from typing import Any, TextIO
 
 import msgspec
@@ -30,6 +33,9 @@ from sluice.jobs.errors import SluiceError
 from sluice.jobs.observe.log_context import Subject, subject_of
 from sluice.jobs.runners.run_output import outside_of_runs
 
+_CRASHES = logging.getLogger("sluice.process")
+#: Logger of the starts and ends of outages (``jobs.observe.outages``).
+_OUTAGES = "sluice.outages"
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
@@ -102,16 +108,56 @@ class _Stderr:
 
 
 def set_up_logs(kind: str, *, verbose: bool = False) -> None:
-    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors."""
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors, and the ends of
+    outages."""
     level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler(_Stderr())
+    logging.getLogger(_OUTAGES).setLevel(logging.INFO)
     if not verbose:
         # ``captured_runs`` has all loggers emit from INFO on, so that the output of a job is the same in every command.
-        handler.setLevel(level)
+        handler.addFilter(lambda record: record.levelno >= level or record.name == _OUTAGES)
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("pika").setLevel(logging.CRITICAL)
     logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)
+
+
+def is_json_log() -> bool:
+    """Return whether the log is JSON. A process that has not set it up yet has only its environment to decide by."""
+    handlers = logging.getLogger().handlers
+    if any(isinstance(each.formatter, logging.Formatter) for each in handlers):
+        return any(isinstance(each.formatter, _JsonLines) for each in handlers)
+    return os.environ.get("SLUICE_LOG") == "json"
+
+
+def log_last_words(program: str, error: SluiceError) -> None:
+    """Log the error that ends a process as one line of JSON."""
+    if not any(isinstance(each.formatter, _JsonLines) for each in logging.getLogger().handlers):
+        set_up_logs("json")
+    fields = {name: text for name, text in (("where", error.where), ("advice", error.advice)) if text}
+    logging.getLogger(f"sluice.{program}").error("%s", error.what, extra=fields)
+
+
+@contextmanager
+def logged_crashes() -> Iterator[None]:
+    """Log uncaught exceptions and warnings of Python while the block lasts. Python itself writes plain text."""
+    before = sys.excepthook, threading.excepthook
+
+    def crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        _CRASHES.critical("the process ends because of an error", exc_info=(kind, error, trace))
+
+    def thread_crashed(crash: threading.ExceptHookArgs) -> None:
+        if crash.exc_value is not None:
+            name = crash.thread.name if crash.thread else "unknown"
+            _CRASHES.error("the thread %s ends because of an error", name, exc_info=crash.exc_value)
+
+    sys.excepthook, threading.excepthook = crashed, thread_crashed
+    logging.captureWarnings(capture=True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(capture=False)
+        sys.excepthook, threading.excepthook = before
 
 
 @contextmanager

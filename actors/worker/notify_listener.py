@@ -8,8 +8,10 @@ A notification may be lost, like any other. Then the groomer finds the work that
 
 import logging
 from collections.abc import Callable, Sequence
+from math import inf
 from socket import socketpair
 from threading import Event, Thread
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -44,22 +46,21 @@ class ChannelListener:
     """Thread with a connection that listens to a channel from ``start`` to ``end``. It is started once.
 
     ``receive`` gets the payloads that have arrived together. Payloads that are sent while the connection is broken are
-    lost. ``waits`` is the text for the log about the work that then waits for the groomer.
+    lost. A connection that breaks is made again at once. If that fails, it belongs to the outages of the ledger.
     """
 
-    def __init__(
-        self, url: str, channel: str, receive: Callable[[Sequence[str]], None], *, waits: str
-    ) -> None:
-        self._url = url
+    def __init__(self, ledger: Ledger, channel: str, receive: Callable[[Sequence[str]], None]) -> None:
+        self._url = ledger.url
+        self._outages = ledger.outages
         self._channel = channel
         self._receive = receive
-        self._waits = waits
-        self._is_out = False
+        self._part = f"listener of {channel}"
+        self._listens_since = inf
         self._complaints = ErrorThrottle(_LOG, f"listening to {channel} failed")
         self._tried = Event()
         self._ended = Event()
         self._ending, self._interrupter = socketpair()
-        self._thread = Thread(target=self._live, name=f"listener of {channel}", daemon=True)
+        self._thread = Thread(target=self._live, name=self._part, daemon=True)
 
     def start(self, *, wait: bool = False) -> None:
         """Start. If ``wait``, return when it listens, or when the first attempt to connect has failed."""
@@ -81,43 +82,37 @@ class ChannelListener:
                 try:
                     self._listen()
                 except Unreachable as error:
-                    self._could_not_listen(error)
+                    if self._has_listened():
+                        continue
+                    self._outages.failed(error, part=self._part)
                 except Exception as error:
                     self._complaints.log(error)
                 self._tried.set()
                 self._ended.wait(RECONNECT_S)
+        self._outages.answered(part=self._part)
 
     def _listen(self) -> None:
         with notify.listening(self._url, self._channel) as ears:
-            self._listens()
+            self._listens_since = monotonic()
+            self._outages.answered(part=self._part)
+            self._tried.set()
             while not self._ended.is_set():
                 if words := ears.words(self._ending):
                     self._receive(words)
                     self._complaints.forget()
 
-    def _could_not_listen(self, error: Unreachable) -> None:
-        """Log the start of an outage; its end is logged by ``_listens``."""
-        if not self._is_out:
-            _LOG.warning(
-                "LISTEN connection lost; %s now wait for the next groomer tick: %s", self._waits, error
-            )
-        self._is_out = True
-
-    def _listens(self) -> None:
-        if self._is_out:
-            _LOG.info("LISTEN connection is back")
-        self._is_out = False
-        self._tried.set()
+    def _has_listened(self) -> bool:
+        """Return whether the connection that broke had lasted for some time. It counts once."""
+        lasted_s, self._listens_since = monotonic() - self._listens_since, inf
+        return lasted_s > RECONNECT_S
 
 
 class NotifyListener:
     """Listener that publishes the notifications of other processes in this process while the block lasts."""
 
-    def __init__(self, url: str, publish: Callable[[Sequence[Message]], None]) -> None:
+    def __init__(self, ledger: Ledger, publish: Callable[[Sequence[Message]], None]) -> None:
         self._publish = publish
-        self._listener = ChannelListener(
-            url, notify.MESSAGES, self._hear, waits="submissions from other processes"
-        )
+        self._listener = ChannelListener(ledger, notify.MESSAGES, self._hear)
 
     def __enter__(self) -> Self:
         self._listener.start(wait=True)

@@ -30,6 +30,7 @@ from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.actors.worker.handlers import HANDLERS, handle
 from sluice.actors.worker.heartbeat import Heartbeat
 from sluice.actors.worker.publish_buffer import PublishBuffer
+from sluice.actors.worker.startup import log_start
 from sluice.actors.worker.tenant_turns import TenantTurns
 from sluice.broker.consumer.fair_share import FairShare
 from sluice.broker.consumer.service import FollowUp, Handler, Service, serve
@@ -41,6 +42,8 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.queues import expand, follows_apps
 from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.log_context import counted, first_names
+from sluice.jobs.observe.outages import NOT_SENT, missed
 from sluice.jobs.runners.function.thread import is_coroutine
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.stats.event_counters import CounterName
@@ -53,8 +56,6 @@ CONTROL_SLOTS = 2
 COROUTINE_SLOTS = 2
 #: Seconds before the end of the grace time at which running jobs are stopped.
 STOP_BEFORE_S = 5.0
-#: Maximum number of jobs that the log line about handed-back jobs names.
-NAMED_MAX = 10
 #: Seconds that the end of the process waits until admitted submissions are planned. The groomer finds the rest.
 GOODBYE_S = 1.0
 
@@ -90,6 +91,7 @@ class Process:
         served = expand(queues, definitions.current.queues)
         # A process that serves all queues may have no app yet.
         threads = threads if not queues or any(queue not in CONTROL for queue in queues) else 0
+        self._queues, self._threads = served, threads
         worker = uuid4()
         self._attempts = PlanAttempts(ledger, worker)
         self._retention = _retention(ledger, settings)
@@ -131,8 +133,9 @@ class Process:
         """Stop the ticks and let the runs end, because the service takes no more messages."""
         in_progress = len(self._holdings.claims())
         _LOG.info(
-            "stopping: %s in progress, with up to %g s to end",
-            "1 run is" if in_progress == 1 else f"{in_progress} runs are",
+            "stopping: %s %s in progress, with up to %g s to end",
+            counted(in_progress, "run"),
+            "is" if in_progress == 1 else "are",
             self._settings.grace_s,
         )
         if self._ticker:
@@ -163,6 +166,16 @@ class Process:
         self._kept.close()
 
     def _begin(self, coroutines: int) -> None:
+        log_start(
+            "worker",
+            self._settings,
+            self._ledger.url,
+            self._definitions.known,
+            f"queues {first_names(self._queues)}",
+            f"{counted(self._threads, 'thread')}, up to {counted(coroutines, 'coroutine')}"
+            if self._threads
+            else "no jobs of apps",
+        )
         if self._stores.hooks is not None:
             paths = [path for app in self._catalogue().values() for path in app.hooks]
             self._stores.hooks.of(paths)
@@ -338,9 +351,7 @@ class Process:
             self._broker.publish(messages)
             reached(Failpoint.PUBLISH_RETURNED)
         except Unreachable as error:
-            _LOG.warning(
-                "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error
-            )
+            missed(error, NOT_SENT, len(messages))
 
 
 def _retention(ledger: Ledger, settings: Settings) -> Retention:
@@ -357,6 +368,7 @@ def _named(handed_back: Sequence[str]) -> str:
     """Return the log text about the jobs that were handed back."""
     if not handed_back:
         return "no job was handed back"
-    more = len(handed_back) - NAMED_MAX
-    names = ", ".join(handed_back[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
-    return f"{'1 job was' if len(handed_back) == 1 else f'{len(handed_back)} jobs were'} handed back: {names}"
+    number = len(handed_back)
+    return (
+        f"{counted(number, 'job')} {'was' if number == 1 else 'were'} handed back: {first_names(handed_back)}"
+    )

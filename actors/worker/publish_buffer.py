@@ -14,6 +14,7 @@ from time import monotonic
 
 from sluice.broker.messages import Message, Plan
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.observe.outages import NOT_SENT, missed
 
 _LOG = logging.getLogger("sluice.publish_buffer")
 
@@ -67,11 +68,9 @@ class PublishBuffer:
             try:
                 self._publish(messages)
             except Unreachable as error:
-                _LOG.warning(
-                    "%d notifications were not sent, the groomer will repeat them: %s", len(messages), error
-                )
+                missed(error, NOT_SENT, len(messages))
             except Exception:
-                _LOG.exception("%d notifications were not sent, the groomer will repeat them", len(messages))
+                _LOG.exception("%s: %d", NOT_SENT, len(messages))
             self._began = inf
             self._in_haste.wait(GATHER_S)
 

@@ -13,13 +13,41 @@ import time
 
 from sluice.actors.assembly import connect_broker, open_ledger, owner_of
 from sluice.actors.settings.settings import Settings
+from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import ForeignBroker, Unreachable
+from sluice.jobs.observe.log_context import counted
+from sluice.jobs.observe.outages import muted
+from sluice.jobs.release import release
+from sluice.jobs.text.server_address import without_password
 
 _LOG = logging.getLogger("sluice.process")
 
 PAUSE_S = 0.5
 #: Exit code after an interrupt at the keyboard: 128 + SIGINT.
 INTERRUPTED = 130
+
+
+def log_start(
+    program: str, settings: Settings, ledger_url: str, known: KnownDefinitions | None, *facts: str
+) -> None:
+    """Log what this process is and what it works with, without passwords. ``facts`` are of this kind of process."""
+    definitions = (
+        f"{counted(len(known.apps), 'app')}, definitions {known.digest}" if known else "no definitions"
+    )
+    _LOG.info(
+        "%s of Sluice %s starts: %s",
+        program,
+        release(),
+        "; ".join(
+            (
+                *facts,
+                definitions,
+                f"lease {settings.lease_s:g} s",
+                f"ledger {without_password(ledger_url)}, schema {settings.ledger_schema}",
+                f"broker {without_password(settings.broker_url)}",
+            )
+        ),
+    )
 
 
 def end_on_signals() -> None:
@@ -39,18 +67,23 @@ def wait_for_servers(settings: Settings, queue: str) -> None:
     if away is None:
         return
     _LOG.warning("waiting up to %g s for it: %s", settings.startup_timeout_s, away)
-    deadline = time.monotonic() + settings.startup_timeout_s
+    began = time.monotonic()
     while away is not None:
-        if time.monotonic() >= deadline:
+        if time.monotonic() - began >= settings.startup_timeout_s:
             raise away
         time.sleep(PAUSE_S)
         away = _away(settings, queue)
+    _LOG.info("the ledger and the broker answer, after %.1f s", time.monotonic() - began)
 
 
 def _away(settings: Settings, queue: str) -> Unreachable | None:
     """Return the error of a server that does not answer, or None if both do."""
     try:
-        with open_ledger(settings) as ledger, connect_broker(settings, owner_of(settings, ledger)) as broker:
+        with (
+            muted(),
+            open_ledger(settings) as ledger,
+            connect_broker(settings, owner_of(settings, ledger)) as broker,
+        ):
             broker.require_own()
             broker.depth(queue)
     except ForeignBroker:

@@ -15,6 +15,8 @@ from sluice.broker.consumer.inbox import Reception
 from sluice.broker.consumer.slots import SlotPool
 from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.log import LOG, one_line
+from sluice.jobs.errors import SluiceError
+from sluice.jobs.observe.outages import OutageLog
 
 #: Maximum number of quiet queues that are asked first, if asking an empty queue costs a round trip while a slot is
 #: free.
@@ -61,6 +63,8 @@ RETRY_S_MAX = 1.0
 RETRY_S_MIN = 0.05
 #: Seconds after which an idle thread checks its work. Any event wakes it earlier.
 IDLE_S = 1.0
+#: Name of the intake among the parts of a process that an outage of the broker affects.
+_PART = "intake"
 
 
 class SharedSlots(NamedTuple):
@@ -90,7 +94,8 @@ class Intake(ABC):
         self._outbox: deque[tuple[Delivery, Settlement]] = deque()
         self._taking = True
         self._leaving = Event()
-        self._complaint = ""
+        #: Outages of the broker, for all components of the process that use it.
+        self.outages = OutageLog(f"the broker {name}")
         self._thread = Thread(target=self._run, name="sluice-intake", daemon=True)
         for pool in slots.pools:
             pool.on_free = self.wake
@@ -153,7 +158,9 @@ class Intake(ABC):
             try:
                 self._work()
             except self.losses as error:
-                self._complain(error)
+                self.outages.failed(
+                    error if isinstance(error, SluiceError) else self.explain(error), part=_PART
+                )
             except Exception:
                 # The thread must survive a defect of Sluice: otherwise the process would look alive and do nothing.
                 LOG.exception("The intake from %s failed and starts again.", self._name)
@@ -165,14 +172,7 @@ class Intake(ABC):
         except self.losses as error:
             LOG.info("%s was lost while disconnecting: %s", self._name, one_line(error))
 
-    def _complain(self, error: Exception) -> None:
-        """Log that the broker is lost and why. This happens once, however often the attempts fail in the same way."""
-        what = self.explain(error)
-        if what != self._complaint:
-            LOG.warning("No connection to %s, trying again at least every second: %s", self._name, what)
-            self._complaint = what
-
     def _is_back(self) -> None:
-        if self._complaint:
-            LOG.warning("Connected to %s again.", self._name)
-            self._complaint = ""
+        """Report that the broker answers, also to the parts of the process that make requests only at times."""
+        self.outages.answered(part=_PART)
+        self.outages.answered()

@@ -19,7 +19,8 @@ from sluice.broker.delivery import Delivery
 from sluice.broker.interface import Broker, Carrier
 from sluice.broker.log import LOG, one_line
 from sluice.broker.messages import Message
-from sluice.jobs.errors import BadMessage, BadSetting
+from sluice.jobs.errors import BadMessage, BadSetting, Unreachable
+from sluice.jobs.observe.outages import missed
 
 
 class FollowUp(NamedTuple):
@@ -33,6 +34,9 @@ class FollowUp(NamedTuple):
 
 #: Runs one message. If it returns, the message is acknowledged; for exceptions see ``Service.run``.
 Handler = Callable[[Message, Delivery], FollowUp | None]
+
+#: Text for messages whose handler an outage has interrupted. They are given back, or their work is in the ledger.
+_REPEATED = "messages handled again later"
 
 #: Suffixes that dramatiq adds to a queue's name: an app called x.XQ would get the dead letters of x.
 _RESERVED = (".DQ", ".XQ")
@@ -145,8 +149,10 @@ class Service:
         self._reception.shares.started(follow_up.queue)
         try:
             follow_up.run()
+        except Unreachable as error:
+            missed(error, _REPEATED)
         except BaseException as error:
-            LOG.error("What followed from %s failed: %s: %s", delivery, type(error).__name__, one_line(error))
+            LOG.error("What followed from %s failed: %s: %s", _of(delivery), _kind(error), one_line(error))
             LOG.debug("How it failed.", exc_info=error)
         finally:
             self._reception.shares.ended(follow_up.queue)
@@ -179,9 +185,21 @@ class Service:
             follows = f"it is given back in {self._reception.parking.park(delivery):g} s"
         else:
             delivery.acknowledge()
-            follows = "the notification is dropped, and the groomer will repeat it"
-        LOG.error("%s failed, %s: %s: %s", delivery, follows, type(error).__name__, one_line(error))
+            follows = "its work is found again in the ledger"
+        if isinstance(error, Unreachable):
+            missed(error, _REPEATED)
+            return
+        LOG.error("%s failed, %s: %s: %s", _of(delivery), follows, _kind(error), one_line(error))
         LOG.debug("How %s failed.", delivery, exc_info=error)
+
+
+def _of(delivery: Delivery) -> str:
+    """Return the text about a message whose content is sound. Its id is of no use for an operator."""
+    return f"{delivery.actor_name} from queue {delivery.queue_name}"
+
+
+def _kind(error: BaseException) -> str:
+    return type(error).__name__
 
 
 class _Attendance(Middleware):

@@ -28,6 +28,7 @@ from sluice.broker.rabbitmq.consumer import RabbitmqIntake
 from sluice.broker.rabbitmq.errors import LOSSES, reason
 from sluice.broker.rabbitmq.publisher import Publisher
 from sluice.jobs.errors import BadSetting, ForeignBroker, Unreachable
+from sluice.jobs.observe.outages import OutageLog
 
 #: Maximum number of letters that are on their way at the same time.
 BATCH_MAX = 1_000
@@ -43,6 +44,8 @@ CONNECT_S_MAX = 5.0
 GOODBYE_S_MAX = 1.0
 #: Characters of the process's name in the names of its connections: 80, the names of about ten queues.
 PROCESS_CHARS_MAX = 80
+#: Name of a broker that blocks publishers, among the parts of an outage: other requests are answered meanwhile.
+_BLOCKED = "blocked publishers"
 
 T = TypeVar("T")
 
@@ -70,6 +73,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._address = address
         self._queue_type = queue_type
         self._owner = owner
+        self._outages = OutageLog(f"the broker {address}")
         self._names = topology.QueueNames(namespace)
         self._is_own = owner is None
         #: Beginning of the names of its connections, with the process for people who look at RabbitMQ.
@@ -122,7 +126,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
 
     def intake(self, reception: Reception) -> RabbitmqIntake:
         parameters = _named(self.parameters, f"{self._process}: takes messages")
-        return RabbitmqIntake(
+        intake = RabbitmqIntake(
             str(self._address),
             parameters,
             reception,
@@ -130,6 +134,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             owner=self._owner,
             names=self._names,
         )
+        intake.outages = self._outages
+        return intake
 
     def close(self) -> None:
         self._publisher.close()
@@ -149,18 +155,24 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
                 self.ensure({letter.queue for letter in batch.returned})
             left, why = batch.lost + batch.returned, batch.why or why
             if not left:
+                self._outages.answered()
+                self._outages.answered(part=_BLOCKED)
                 return
             if batch.is_blocked:
                 break
             if batch.lost:
                 sleep((attempt + 1) * ATTEMPT_PAUSE_S)
-        raise self._unreachable(f"{len(left)} of {len(letters)} messages were not confirmed: {why}")
+        text = f"{len(left)} of {len(letters)} messages were not confirmed: {why}"
+        raise self._unreachable(text, part=_BLOCKED if batch.is_blocked else "")
 
-    def _unreachable(self, why: str) -> Unreachable:
+    def _unreachable(self, why: str, *, part: str = "") -> Unreachable:
         advice = (
             "Start it, check its alarms (memory, disk) and its limit of open files, or correct the address."
         )
-        return Unreachable(f"RabbitMQ cannot be used: {why}.", where=str(self._address), advice=advice)
+        error = Unreachable(f"RabbitMQ cannot be used: {why}.", where=str(self._address), advice=advice)
+        error.outages = self._outages
+        self._outages.failed(error, part=part)
+        return error
 
     def _count(self, queue: str) -> int:
         def ask(channel: BlockingChannel) -> int:
@@ -186,7 +198,9 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         for _ in range(2):
             with self._errands:
                 try:
-                    return run(self.channel)
+                    found = run(self.channel)
+                    self._outages.answered()
+                    return found
                 except ChannelClosedByBroker as closed:
                     del self.channel
                     if closed.reply_code == topology.NOT_FOUND:

@@ -131,7 +131,7 @@ class Feed:
 
     def settle(self, delivery: Delivery, verdict: Settlement) -> None:
         if self.is_stale(delivery):
-            LOG.info("%s: %s came too late, because its channel is closed.", delivery, verdict.value)
+            LOG.debug("%s: %s came too late, because its channel is closed.", delivery, verdict.value)
             return
         channel, tag, lane = receipt_of(delivery)
         if verdict is Settlement.ACKNOWLEDGED:

@@ -22,6 +22,7 @@ from sluice.broker.redis import scripts
 from sluice.broker.redis.consumer import RedisIntake
 from sluice.broker.redis.keys import RedisKeys
 from sluice.jobs.errors import BadSetting, Unreachable
+from sluice.jobs.observe.outages import OutageLog
 
 #: Maximum number of messages that one call of a script publishes. Redis does nothing else during that call.
 BATCH_MAX = 500
@@ -29,6 +30,8 @@ ATTEMPTS = 3
 ATTEMPT_PAUSE_S = 0.1
 ANSWER_S_MAX = 10.0
 CONNECT_S_MAX = 3.0
+#: Name of refused requests, for example for lack of memory, among the parts of an outage: others are answered.
+_REFUSED = "refused requests"
 
 T = TypeVar("T")
 
@@ -66,6 +69,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         self._address = address
         self._owner = owner
         self._is_own = owner is None
+        self._outages = OutageLog(f"the broker {address}")
         self._keys = RedisKeys(namespace, self.broker_id)
         self._publish = client.register_script(scripts.PUBLISH)
         self._purge = client.register_script(scripts.PURGE)
@@ -117,7 +121,9 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         self._ask(self.client.ping)
 
     def intake(self, reception: Reception) -> RedisIntake:
-        return RedisIntake(str(self._address), self, self._keys, reception, compare=self.compare)
+        intake = RedisIntake(str(self._address), self, self._keys, reception, compare=self.compare)
+        intake.outages = self._outages
+        return intake
 
     def close(self) -> None:
         self.client.close()
@@ -128,15 +134,22 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
 
     def _ask(self, run: Callable[[], T]) -> T:
         """Make a request in a few attempts. Every request that is made here may be repeated after a lost answer."""
-        why = ""
+        why, part = "", ""
         for attempt in range(ATTEMPTS):
             try:
-                return run()
+                found = run()
+                self._outages.answered()
+                self._outages.answered(part=_REFUSED)
+                return found
             except redis.RedisError as error:
                 why = one_line(error).rstrip(".")
+                part = _REFUSED if isinstance(error, redis.ResponseError) else ""
             sleep((attempt + 1) * ATTEMPT_PAUSE_S)
-        raise Unreachable(
+        lost = Unreachable(
             f"Redis cannot be used: {why}.",
             where=str(self._address),
             advice="Start it, check its memory, or correct the address.",
         )
+        lost.outages = self._outages
+        self._outages.failed(lost, part=part)
+        raise lost

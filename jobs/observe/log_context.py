@@ -4,8 +4,9 @@ Invariant: every line that is logged in the thread of a run concerns its job, wh
 worker or a library. Code that logs about a job elsewhere names it with ``about``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from logging import Logger
 from typing import Any
 
 from msgspec import Struct
@@ -70,3 +71,41 @@ def of_claim(claim: Claim, subject: Subject | None) -> Subject:
 def subject_of(record: object) -> Subject | None:
     """Return the job of a log record: its own subject, or else the job of this thread."""
     return getattr(record, _ATTRIBUTE, None) or spoken_of()
+
+
+#: Maximum number of jobs that one log line names.
+NAMED_MAX = 10
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun: ``1 job``, ``2 jobs``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def first_names(names: Sequence[str], number: int = 0) -> str:
+    """Return the first of these names for a log line, and how many more there are. ``number`` is the number of all, if
+    the caller has only some names."""
+    shown = names[:NAMED_MAX]
+    more = max(number, len(names)) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more and shown else "")
+
+
+def some_names(subjects: Iterable[Subject]) -> str:
+    """Return the names of the first jobs for a log line, and how many more there are."""
+    return first_names(_names(subjects))
+
+
+def log_about_jobs(log: Logger, subjects: Sequence[Subject], of_one: str, of_several: str) -> None:
+    """Log a warning about these jobs, in one line, or none if there is none. The texts have a ``%s`` for the names.
+
+    The line of a single job has its fields. A line about several has their names as ``jobs``.
+    """
+    if len(subjects) == 1:
+        log.warning(of_one, some_names(subjects) or "a job", extra=about(subjects[0]))
+    elif subjects:
+        names = _names(subjects)
+        log.warning(of_several, first_names(names) or counted(len(subjects), "job"), extra={"jobs": names})
+
+
+def _names(subjects: Iterable[Subject]) -> list[str]:
+    return [f"{each.app}/{each.key}" for each in subjects if each.app is not None]

@@ -13,10 +13,11 @@ import psycopg
 from msgspec import Struct, field
 from psycopg import Connection
 
-from sluice.jobs.errors import BadSetting
+from sluice.jobs.errors import BadSetting, Unreachable
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import Refusal
 from sluice.jobs.observe.failpoints import CommitPoints, Failpoint, reached
+from sluice.jobs.observe.outages import OutageLog
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.database.connection_pool import (
     ConnectionLimits,
@@ -193,6 +194,8 @@ class Ledger:
             "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
         }
         self.url = url
+        #: Outages of the database, for all components of the process that use it.
+        self.outages = OutageLog(f"the ledger {without_password(pooler_url or url)}")
         self.pooler_url = pooler_url
         self.schema = schema_of(url)
         self._steady = steady
@@ -208,13 +211,15 @@ class Ledger:
         self._turns = ConnectionTurns(limits)
         self._turns_of_users = ConnectionTurns(_alike(limits.most))
         self._pool = self._direct = ConnectionPool(
-            _connector(complete(url, **settings), kind, kwargs), kept=limits.usual
+            _connector(complete(url, **settings), kind, kwargs), kept=limits.usual, outages=self.outages
         )
         if pooler_url is not None:
             kind = PooledConnection if steady else PooledCursorConnection
             setup = PoolerSetup(opening(url, **settings), where=without_password(pooler_url))
             self._pool = ConnectionPool(
-                _connector(complete_for_pooler(pooler_url), kind, kwargs, setup), kept=limits.usual
+                _connector(complete_for_pooler(pooler_url), kind, kwargs, setup),
+                kept=limits.usual,
+                outages=self.outages,
             )
 
     def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
@@ -295,7 +300,7 @@ class Ledger:
                 raise self._forbidden(error) from error
             except _BROKEN as error:
                 if last or isinstance(error, NoConnection):
-                    raise unreachable(self.pooler_url or self.url, error) from error
+                    raise self._unreachable(error) from error
                 self._pool.check()
         raise AssertionError("the last try returns or raises")
 
@@ -347,7 +352,7 @@ class Ledger:
         except _FORBIDDEN as error:
             raise self._forbidden(error) from error
         except _BROKEN as error:
-            raise unreachable(self.url, error) from error
+            raise unreachable(self.url, error, self.outages) from error
 
     @contextmanager
     def _no_transaction(self) -> Iterator[Tx]:
@@ -381,6 +386,13 @@ class Ledger:
 
     def _tx(self, connection: CursorConnection) -> Tx:
         return Tx(connection, self.virtual_time())
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        """Return the error for the caller. The pool has reported the attempts to connect that have failed."""
+        found = unreachable(self.pooler_url or self.url, error, self.outages)
+        if found.needs_action or not isinstance(error, NoConnection):
+            self.outages.failed(found)
+        return found
 
     def _forbidden(self, error: Exception) -> BadSetting:
         return BadSetting(

@@ -16,7 +16,6 @@ the number to keep is closed, and so is a connection that is old or was not used
 makes one in its own thread. A lost connection is closed by the caller that has noticed it, and by ``check``.
 """
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +27,7 @@ import psycopg
 from msgspec import Struct
 from psycopg import Connection, pq
 
-_LOG = logging.getLogger("sluice.ledger")
+from sluice.jobs.observe.outages import OutageLog
 
 C = TypeVar("C", bound=Connection)
 
@@ -41,6 +40,9 @@ PAUSE_S, PAUSE_S_MAX = 0.05, 1.0
 LIFETIME_S = 3600.0
 #: Seconds after which a connection that waits is closed.
 IDLE_S = 600.0
+#: Seconds without a failed attempt after which an older connection is sufficient proof that the server answers. Before
+#: that, only a connection made since is: a server without a free connection still answers those that exist.
+NO_FAILURE_S = 10.0
 
 
 class ConnectionLimits(Struct, frozen=True):
@@ -132,17 +134,19 @@ class ConnectionTurns:
 
 
 class ConnectionPool(Generic[C]):
-    """Connections that ``connect`` makes. At most ``kept`` of them wait to be used again."""
+    """Connections that ``connect`` makes. At most ``kept`` of them wait to be used again. ``outages`` is the log of the
+    server's outages."""
 
-    def __init__(self, connect: Callable[[], C], *, kept: int) -> None:
+    def __init__(self, connect: Callable[[], C], *, kept: int, outages: OutageLog) -> None:
         self._connect = connect
         self._kept = kept
+        self._outages = outages
         self._lock = Lock()
         #: Connections that wait, with the time since when.
         self._idle: list[tuple[C, float]] = []
         self._until: dict[C, float] = {}
         self._closed = Event()
-        self._is_away = False
+        self._failed_at = float("-inf")
 
     @contextmanager
     def connection(self, turns: ConnectionTurns, *, patience_s: float) -> Iterator[C]:
@@ -156,6 +160,8 @@ class ConnectionPool(Generic[C]):
                 yield connection
                 if connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:
                     connection.commit()
+                if self._outages.is_open:
+                    self._note_answer(connection)
             finally:
                 self._give_back(connection)
         finally:
@@ -198,21 +204,20 @@ class ConnectionPool(Generic[C]):
             try:
                 connection = self._connect()
             except psycopg.OperationalError as error:
-                self._complain(error)
+                self._failed_at = monotonic()
+                self._outages.failed(error)
                 if monotonic() + pause_s >= deadline:
                     raise NoConnection(str(error)) from error
                 self._closed.wait(pause_s)
                 pause_s = min(2 * pause_s, PAUSE_S_MAX)
             else:
-                self._is_away = False
                 return connection
 
-    def _complain(self, error: Exception) -> None:
-        if not self._is_away:
-            self._is_away = True
-            _LOG.warning(
-                "a reconnection attempt follows at least every second: %s", " ".join(str(error).split())
-            )
+    def _note_answer(self, connection: C) -> None:
+        """Report the answer to a transaction, if it proves that the outage is over."""
+        made_at = self._until[connection] - LIFETIME_S
+        if made_at >= self._failed_at or monotonic() - self._failed_at > NO_FAILURE_S:
+            self._outages.answered()
 
     def _give_back(self, connection: C) -> None:
         if connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:

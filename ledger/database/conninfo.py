@@ -19,6 +19,7 @@ from psycopg import conninfo, pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sluice.jobs.errors import BadSetting, Unreachable
+from sluice.jobs.observe.outages import OutageLog
 from sluice.jobs.text.server_address import is_here, without_password
 
 #: Seconds without an answer after which the other side counts as gone.
@@ -126,13 +127,21 @@ _WRONG_ADDRESSES = (
 )
 
 
-def unreachable(url: str, error: Exception) -> Unreachable:
-    """Return the error in the form that is shown to people."""
+def unreachable(url: str, error: Exception, outages: OutageLog | None = None) -> Unreachable:
+    """Return the error in the form that is shown to people. ``outages`` is the log of the server's outages."""
+    found = _explained(url, error)
+    found.outages = outages
+    return found
+
+
+def _explained(url: str, error: Exception) -> Unreachable:
     said = " ".join(str(error).split())
     for pattern, what, advice in _WRONG_ADDRESSES:
         if found := pattern.search(said):
             name = found[1] or "that it names"
-            return Unreachable(what.format(name), where=without_password(url), advice=advice)
+            refused = Unreachable(what.format(name), where=without_password(url), advice=advice)
+            refused.needs_action = True
+            return refused
     return Unreachable(
         f"The ledger does not answer: {said}",
         where=without_password(url),

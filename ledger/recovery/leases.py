@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.model.names import Claim
+from sluice.jobs.observe.log_context import NAMED_MAX
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.transitions import NOW
@@ -41,7 +42,8 @@ WHERE job.worker = %(id)s AND job.state = '{State.RUNNING}'
 ORDER BY job.id
 """
 _LOST = """
-SELECT worker.host, worker.pid, count(*) AS jobs, count(*) FILTER (WHERE job.id = ANY(%(ended)s)) AS failed
+SELECT worker.host, worker.pid, count(*) AS jobs, count(*) FILTER (WHERE job.id = ANY(%(ended)s)) AS failed,
+       (array_agg(job.app || '/' || job.key ORDER BY job.app, job.key))[:%(names_max)s] AS names
 FROM job JOIN round ON round.job = job.id AND round.claim = job.claim JOIN worker ON worker.id = round.worker
 WHERE job.id = ANY(%(jobs)s)
 GROUP BY worker.id ORDER BY worker.host, worker.pid
@@ -108,18 +110,20 @@ def strays(tx: Tx, id: UUID, known: list[Claim], *, grace_s: float) -> list[Clai
 
 
 class LostWorker(Struct, frozen=True):
-    """A worker with an expired lease, and how many jobs were taken from it. ``failed`` of these had no losses left."""
+    """A worker with an expired lease, and how many jobs were taken from it. ``failed`` of these had no losses left.
+    ``names`` are the first ones, as ``app/key``."""
 
     host: str
     pid: int
     jobs: int
     failed: int
+    names: list[str]
 
 
 def lost(tx: Tx, requeued: list[int], ended: list[int]) -> list[LostWorker]:
     """Return the workers from which this transaction has taken these jobs."""
     jobs = requeued + ended
-    return tx.structs(LostWorker, _LOST, jobs=jobs, ended=ended) if jobs else []
+    return tx.structs(LostWorker, _LOST, jobs=jobs, ended=ended, names_max=NAMED_MAX) if jobs else []
 
 
 def leave(tx: Tx, id: UUID) -> None:

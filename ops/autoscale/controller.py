@@ -5,7 +5,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from sluice.jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError, Unreachable
+from sluice.jobs.observe.outages import missed
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.reads import fleet
 from sluice.ops.autoscale.workers import LocalWorkers
@@ -62,10 +63,13 @@ class Autoscaler:
 
     def _observe(self) -> tuple[Mapping[str, int] | None, Mapping[int, int]]:
         """Return the number of jobs that could run at once, by app, and the number of running jobs by process ID of
-        this machine. The first is None if the ledger does not answer.
+        this machine. The first is None if the ledger does not answer. Its outages are in its own log.
         """
         try:
             found = self._ledger.transact(self._read)
+        except Unreachable as error:
+            missed(error, "checks of the demand left out, and no worker stopped for it")
+            return None, {}
         except SluiceError as error:
             if self._answers:
                 self._say(f"No worker is stopped until the demand is known again. {error.what}")

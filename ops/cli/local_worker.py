@@ -51,7 +51,7 @@ def working(
         process = Process(settings, definitions, ledger, broker, threads=threads)
         process.start()
         if not is_shared(settings):
-            opened.enter_context(NotifyListener(ledger.url, broker.publish))
+            opened.enter_context(NotifyListener(ledger, broker.publish))
             # Notifications in the broker of an earlier process were lost with that process.
             announce_everything(ledger, broker.publish)
         try:

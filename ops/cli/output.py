@@ -14,6 +14,7 @@ from typing import BinaryIO, Self, TypeVar
 
 import msgspec
 
+from sluice.actors.worker.logs import is_json_log, log_last_words
 from sluice.jobs.errors import DefinitionError, SluiceError
 from sluice.ops.cli.page import Block
 from sluice.ops.cli.terminal import Screen
@@ -28,6 +29,8 @@ class Output:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
+        #: True if the log is the only output for people.
+        self.is_quiet = False
         self.aside = Screen(sys.stderr)
         self._screen = Screen(sys.stdout)
         self._documents: BinaryIO | None = None
@@ -58,7 +61,7 @@ class Output:
     def answer(self, document: object, *blocks: Block) -> None:
         """Write the answer of a command: the document for programs, or the blocks for people."""
         if self._documents is None:
-            self._screen.print(*blocks)
+            self.say(*blocks)
         else:
             self._documents.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
             self._documents.flush()
@@ -73,7 +76,7 @@ class Output:
 
     def say(self, *blocks: Block) -> None:
         """Write blocks for people that programs do not need."""
-        if not self.as_json:
+        if not (self.as_json or self.is_quiet):
             self._screen.print(*blocks)
 
     def pour(self, pieces: Iterable[bytes]) -> None:
@@ -85,12 +88,16 @@ class Output:
         self.aside.print(*blocks)
 
     def complain(self, error: SluiceError) -> None:
-        """Report an error: what, where, and what to do, each on a line of stderr, and in the document."""
-        print(f"sluice: {error.what}", file=sys.stderr)
-        if error.where:
-            print(f"  where: {error.where}", file=sys.stderr)
-        if error.advice:
-            print(f"  advice: {error.advice}", file=sys.stderr)
+        """Report an error: what, where, and what to do, each on a line of stderr, and in the document. If the log is
+        JSON, this is a line of it."""
+        if is_json_log():
+            log_last_words("sluice", error)
+        else:
+            print(f"sluice: {error.what}", file=sys.stderr)
+            if error.where:
+                print(f"  where: {error.where}", file=sys.stderr)
+            if error.advice:
+                print(f"  advice: {error.advice}", file=sys.stderr)
         if self._documents is not None:
             self.answer(_document(error))
 

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sluice.jobs.errors import BadRequest, SluiceError
+from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
 from sluice.jobs.model.names import JobName
+from sluice.jobs.observe.outages import missed
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import schedule_states
 from sluice.ledger.reads.state_statistics import job_standings, submission_standings
@@ -156,6 +157,9 @@ class Streams:
         """Read the watched objects. None if the read fails; the next read may succeed."""
         try:
             found = self._ask(lambda tx: self._found(tx, watched))
+        except Unreachable as error:
+            missed(error, "updates of console pages left out")
+            return None
         except SluiceError as error:
             _LOG.warning("changes cannot be sent to the clients of the console: %s", error.what)
             return None

@@ -6,7 +6,8 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Generic, TypeVar
 
-from sluice.jobs.errors import SluiceError
+from sluice.jobs.errors import SluiceError, Unreachable
+from sluice.jobs.observe.outages import missed
 
 T = TypeVar("T")
 
@@ -68,6 +69,9 @@ class BoundedReader(Generic[T]):
     def _run(self, current: "_PendingRead[T]") -> None:
         try:
             current.result = self._read()
+        except Unreachable as error:
+            # The log of the outage of its server has the lines about its begin and its end.
+            missed(error, f"reads without an answer: {self._subject}")
         except SluiceError as error:
             if not self._failed:
                 self._log.warning("%s: unknown for now: %s", self._subject, error)

@@ -4,7 +4,6 @@ It is a separate module, because its drivers for a database and three brokers ta
 faster than that and does not need them.
 """
 
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import cached_property
@@ -25,12 +24,12 @@ from sluice.broker.interface import Broker
 from sluice.broker.owner import InstallationOwner
 from sluice.jobs.errors import ForeignBroker, Unreachable
 from sluice.jobs.model.submission import JSON
+from sluice.jobs.observe.outages import OWNER_UNCHECKED, missed
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ops.operations.audit_results import Reading, audited
 from sluice.ops.operations.context import OperatorContext, at_command_line
 
 T = TypeVar("T")
-_LOG = logging.getLogger("sluice.broker")
 
 
 class Installation:
@@ -116,7 +115,7 @@ class Installation:
         except ForeignBroker:
             raise
         except Unreachable as error:
-            _LOG.warning("the broker is unreachable; its owner is checked at first use: %s", error)
+            missed(error, OWNER_UNCHECKED)
 
     def ask(self, question: Callable[[Tx], T]) -> T:
         """Run a query in a transaction of the ledger."""

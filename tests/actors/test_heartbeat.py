@@ -112,13 +112,16 @@ def test_runs_end_before_a_lease_that_cannot_be_renewed_and_renewal_is_retried(
     eventually(lambda: life.lease_left_s() > 0)
     life.line.end()
     assert life.lease_left_s() <= 0, "the worker has given up its lease"
-    failed, stopped, back = _told(caplog)
-    assert str(error) in failed.getMessage()
     if isinstance(error, Unreachable):
-        assert failed.levelno == logging.WARNING
+        failed, end = _told(caplog, "sluice.outages")
+        stopped, back = _told(caplog)
+        assert (failed.levelno, end.levelno) == (logging.WARNING, logging.INFO)
+        assert "answers again" in end.getMessage()
     else:
+        failed, stopped, back = _told(caplog)
         assert failed.getMessage() == f"a heartbeat failed: {error}"
         assert failed.exc_info
+    assert str(error) in failed.getMessage()
     assert "1 run is stopped" in stopped.getMessage()
     assert "the lease is renewed" in back.getMessage()
 
@@ -134,6 +137,9 @@ def test_runs_are_stopped_before_the_lease_ends_although_the_heartbeat_hangs(
     assert silent.is_waited_for(), "the heartbeat"
     assert stop.wait(20), "its claim is about to be another worker's"
     eventually(lambda: life.lease_left_s() < 0)
+    (start,) = _told(caplog, "sluice.outages")
+    assert "is unreachable" in start.getMessage()
+    assert "no answer for 0." in start.getMessage()
     (stopped,) = _told(caplog)
     assert stopped.levelno == logging.WARNING
     assert "1 run is stopped before it ends" in stopped.getMessage()
@@ -143,6 +149,7 @@ def test_runs_are_stopped_before_the_lease_ends_although_the_heartbeat_hangs(
     life.line.end()
     _, back = _told(caplog)
     assert (back.levelno, "the lease is renewed" in back.getMessage()) == (logging.INFO, True)
+    assert [record.levelno for record in _told(caplog, "sluice.outages")] == [logging.WARNING, logging.INFO]
 
 
 def test_all_runs_are_stopped_while_a_third_of_the_lease_is_left(
@@ -218,8 +225,23 @@ def _recorded(world: World) -> str | None:
     return row[0] if row else None
 
 
-def _told(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    return [record for record in caplog.records if record.name == "sluice.worker"]
+def _told(caplog: pytest.LogCaptureFixture, logger: str = "sluice.worker") -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.name == logger]
+
+
+def test_a_process_that_stood_still_logs_that_and_no_outage_of_the_ledger(
+    world: World, refusing: Refusing, caplog: pytest.LogCaptureFixture
+) -> None:
+    moment = [1000.0]
+    life = Life(world, refusing, lease_s=3600.0, clock=lambda: moment[0])
+    life.line.start()
+    life.claims()
+    moment[0] += 2500
+    life.line.enforce(stood_still_s=2490.0)
+    (stopped,) = _told(caplog)
+    assert stopped.getMessage().startswith("this process stood still for 2490.0 s and the lease has not been")
+    assert _told(caplog, "sluice.outages") == []
+    life.line.end()
 
 
 def test_a_lease_is_trusted_from_the_request_of_its_renewal(world: World) -> None:

@@ -134,7 +134,7 @@ def test_output_is_stored_when_the_ledger_is_back(world: World, claims: list[Cla
         talker = Talker(ledger)
         talker.begin(claims[0])
         talker.say(claims[0], "one\n")
-        ledger.refuse(Unreachable("The ledger does not answer."))
+        ledger.refuse(Unreachable(ERROR))
         with pytest.raises(Unreachable):
             talker.store(AFTER_S + 1)
         talker.say(claims[0], "two\n")
@@ -164,12 +164,15 @@ def test_the_thread_checks_nothing_while_no_job_runs(
     assert not talker.live._thread.is_alive()
 
 
+ERROR = "The ledger does not answer."
+
+
 def test_the_thread_survives_every_error_and_logs_an_outage_once(
     world: World, claims: list[Claim], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(live_output, "EVERY_S", 0.005)
     monkeypatch.setattr(live_output, "AFTER_S", 0.0)
-    caplog.set_level("INFO", "sluice.executor")
+    caplog.set_level("INFO", "sluice.outages")
     with closing(Refusing(world)) as ledger:
         talker = Talker(ledger)
         talker.live.start()
@@ -177,18 +180,17 @@ def test_the_thread_survives_every_error_and_logs_an_outage_once(
         ledger.refuse(ValueError("a defect"))
         talker.say(claims[0], "one\n")
         assert ledger.has_refused(3)
-        ledger.refuse(Unreachable("The ledger does not answer."))
+        ledger.refuse(Unreachable(ERROR))
         assert ledger.has_refused(3)
         ledger.relent()
         until(lambda: outputs(world)[0] == "one\n")
-        until(lambda: "is stored again" in caplog.text)
+        until(lambda: "answers again" in caplog.text)
         talker.live.end()
     told = [record.getMessage() for record in caplog.records if record.name == "sluice.executor"]
-    assert told == [
-        "the output of running jobs was not stored",
-        "the output of running jobs is stored when the ledger is back: The ledger does not answer.",
-        "the output of running jobs is stored again",
-    ]
+    assert told == ["the output of running jobs was not stored"]
+    start, end = (record.getMessage() for record in caplog.records if record.name == "sluice.outages")
+    assert start.endswith("is unreachable; work that needs it waits, and attempts are repeated: " + ERROR)
+    assert "answers again, after " in end
 
 
 APPS = """

@@ -32,7 +32,7 @@ class House:
 @pytest.fixture
 def house(world: World) -> Iterator[House]:
     made = House(world)
-    with NotifyListener(world.url, made.publish):
+    with NotifyListener(world.ledger, made.publish):
         yield made
 
 
@@ -74,7 +74,7 @@ def test_a_broken_connection_is_made_again(house: House) -> None:
 
 def test_the_listener_receives_nothing_after_its_block(world: World) -> None:
     house = House(world)
-    with NotifyListener(world.url, house.publish):
+    with NotifyListener(world.ledger, house.publish):
         pass
     house.say(Tick())
     # The server ends its side of the closed connection a moment later.

@@ -126,6 +126,14 @@ def test_a_stopping_process_logs_its_runs_and_the_jobs_it_hands_back(
         made.stop()
         broker.close()
     told = [record.getMessage() for record in caplog.records if record.name == "sluice.process"]
+    start = told.pop(0)
+    assert start.startswith("worker of Sluice ")
+    for fact in (
+        "queues planner, groomer, scheduler, long; 1 thread, up to 100 coroutines; 1 app, definitions ",
+        "; lease 15 s; ledger postgresql://",
+        ", schema sluice; broker memory://",
+    ):
+        assert fact in start
     assert told == [
         "stopping: 1 run is in progress, with up to 5 s to end",
         "stopped: 1 job was handed back: long/1",

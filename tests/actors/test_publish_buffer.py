@@ -94,7 +94,7 @@ def test_an_unreachable_broker_is_logged_and_tried_again_with_the_next_message(
     ear.deaf = True
     publish_buffer = PublishBuffer(ear.publish)
     publish_buffer.publish([_plan("lost")])
-    eventually(lambda: "the groomer will repeat them: It is away." in caplog.text)
+    eventually(lambda: "again from the ledger (1): It is away." in caplog.text)
     ear.deaf = False
     publish_buffer.publish([_plan("heard")])
     publish_buffer.close()

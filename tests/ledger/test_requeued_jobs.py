@@ -197,5 +197,6 @@ def test_a_lost_worker_is_logged_once_with_the_number_of_its_jobs(
     told = [record for record in caplog.records if record.name == "sluice.groomer"]
     assert [record.levelname for record in told] == ["WARNING"]
     assert told[0].getMessage() == (
-        "the worker 1 on test is lost, its lease ended: 3 jobs were taken back; 1 failed, lost too often"
+        "the worker 1 on test is lost, its lease ended: 3 jobs were taken back; 1 failed, lost too often:"
+        " a/1, a/2, b/1"
     )

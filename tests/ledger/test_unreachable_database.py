@@ -25,7 +25,7 @@ def test_a_waiting_transaction_runs_once_the_database_is_back(
         with closing(Ledger(database.url)) as ledger, ThreadPoolExecutor(1) as somebody:
             database.kill()
             waits = somebody.submit(ledger.transact, lambda tx: tx.column("SELECT 1"))
-            while "reconnection attempt" not in caplog.text:
+            while "is unreachable; work that needs it waits" not in caplog.text:
                 time.sleep(0.05)
             database.bring_back()
             assert waits.result() == [1]

@@ -155,7 +155,7 @@ def test_the_guard_signals_only_the_workers_that_are_left(crew: LocalWorkers) ->
 
 
 def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
-    crew: LocalWorkers, world: World, monkeypatch: pytest.MonkeyPatch
+    crew: LocalWorkers, world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     crew.target = _target("a", "b")
     monkeypatch.setattr("sluice.ledger.database.connection.PATIENCE_S", 0.1)
@@ -172,7 +172,9 @@ def test_without_a_ledger_no_worker_is_stopped_and_exited_ones_are_replaced(
         for _ in range(3):
             keeper.step()
     assert (crew.working, crew.leaving) == (3, 0)
-    assert [line for line in said if "No worker is stopped" in line] == said[1:2]
+    (outage,) = (record.getMessage() for record in caplog.records if record.name == "sluice.outages")
+    assert "is unreachable" in outage
+    assert "No worker is stopped" not in "".join(said)
     world.cancel(_submission(world))
     keeper = Autoscaler(world.ledger, [crew], said.append)
     keeper.step()

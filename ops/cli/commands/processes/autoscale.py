@@ -1,14 +1,15 @@
 """Command ``sluice autoscale``: keep as many workers on this machine as there is work for, within bounds."""
 
 import argparse
+import logging
 import os
 import re
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 
 from sluice.actors.settings.settings import hand_on
 from sluice.actors.worker.command import size_options
+from sluice.actors.worker.startup import log_start
 from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import BadRequest, BadSetting
@@ -22,6 +23,8 @@ from sluice.ops.cli.local_worker import told_to_stop
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import duration_option
 from sluice.ops.operations.installation import Installation
+
+_LOG = logging.getLogger("sluice.autoscale")
 
 #: Maximum number of workers on one machine. A larger number is taken for a typing error.
 MOST = 1000
@@ -62,15 +65,17 @@ def run(context: CommandContext, options: Options) -> int:
     guard = context.keep(Guard())
     crews = [LocalWorkers(target, [*command, target.name], environment, guard) for target in targets]
 
-    def say(text: str) -> None:
-        with suppress(OSError):  # If the output is closed, the workers stay.
-            context.output.note(Paragraph(text))
-
+    context.log_as_service()
+    ledger = installation.ledger
+    bounds = ", ".join(f"{target.name}={target.least}..{target.most}" for target in targets)
+    log_start("autoscaler", context.settings, ledger.url, context.definitions.known, f"workers {bounds}")
     with told_to_stop() as stop:
         try:
-            Autoscaler(installation.ledger, crews, say).keep(stop, options.every)
+            # If the output is closed, logging drops the line, and the workers stay.
+            Autoscaler(ledger, crews, lambda text: _LOG.info("%s", text)).keep(stop, options.every)
         except KeyboardInterrupt:
             return INTERRUPTED
+    _LOG.info("stopped")
     context.output.answer({"stopped": True}, Paragraph("Stopped."))
     return DONE
 

@@ -3,11 +3,11 @@ ends when no work is left.
 """
 
 import argparse
-import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.observe.outages import missed
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.command import DONE, Options
@@ -18,8 +18,6 @@ from sluice.ops.console.background import ConsoleKeys, console, keys_for
 from sluice.ops.console.server import LISTEN, ListenAddress, PlaceTaken, read_place
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import span
-
-_LOG = logging.getLogger("sluice.up")
 
 LOOK_EVERY_S = 0.3
 
@@ -102,7 +100,7 @@ def _is_idle(context: CommandContext, installation: Installation) -> bool:
     try:
         return installation.ask(lambda tx: idle(tx, context.catalogue.sources))
     except Unreachable as error:
-        _LOG.warning("cannot check whether anything is left to do: %s", error)
+        missed(error, "checks for remaining work repeated")
         return False
 
 
