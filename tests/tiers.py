@@ -87,6 +87,7 @@ PATHS: Mapping[str, str] = {
     "live/test_killed_planners.py": "check",
     "live/test_killed_workers.py": "check",
     "live/test_live_output.py": "check",
+    "live/test_operator_short.py": "check",
     "live/test_outages.py": "check",
     "live/test_pooler.py": "check",
     "live/test_secret_files.py": "check",

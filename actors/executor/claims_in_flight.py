@@ -1,13 +1,48 @@
 """Claims that this process holds, the time for which their lease can be trusted, and the events that stop their
 runs."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from threading import Event, Lock
 
 from sluice.jobs.model.names import Claim, JobName
-from sluice.jobs.observe.log_context import Subject, of_claim
+from sluice.jobs.observe.log_context import Subject, log_about_jobs, of_claim
+
+_LOG = logging.getLogger("sluice.executor")
+
+#: Seconds for which late results are gathered for one log line, after a line about the first. After an outage many
+#: threads record theirs within a second.
+GATHER_S = 1.0
+
+
+class LateResults:
+    """Results that the ledger has refused, because their jobs were taken back or cancelled, on their way to the log.
+
+    The first is logged at once. Later ones are logged together, at the first call of ``log`` after ``GATHER_S``.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._gathered: list[Subject] = []
+        self._logged_at = -math.inf
+
+    def log(self, subjects: Iterable[Subject] = (), *, at_once: bool = False) -> None:
+        """Add results, and log what is due; with ``at_once``, everything."""
+        with self._lock:
+            self._gathered += subjects
+            now = self._clock()
+            if not self._gathered or (now < self._logged_at + GATHER_S and not at_once):
+                return
+            due, self._gathered, self._logged_at = self._gathered, [], now
+        log_about_jobs(
+            _LOG,
+            due,
+            "the result of %s came too late and is dropped, because the job was taken back or cancelled",
+            "the results of %s came too late and are dropped, because the jobs were taken back or cancelled",
+        )
 
 
 class ClaimsInFlight:
@@ -35,6 +70,7 @@ class ClaimsInFlight:
         self._gone: set[Claim] = set()
         self._draining = False
         self._lock = Lock()
+        self.late_results = LateResults(clock)
         #: Set when a claim is held. ``rest`` clears it.
         self.any_held = Event()
 

@@ -47,7 +47,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.failpoints import Failpoint, reached
-from sluice.jobs.observe.log_context import counted, log_about_jobs
+from sluice.jobs.observe.log_context import counted
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
@@ -485,12 +485,9 @@ class Execution:
         if answer is None:
             return NOTHING_TAKEN
         asked_at, settled = answer
-        log_about_jobs(
-            _LOG,
-            [self._holdings.subject_of(claim) for claim in self._holdings.note_gone(settled.refused)],
-            "the result of %s came too late and is dropped, because the job was taken back or cancelled",
-            "the results of %s came too late and are dropped, because the jobs were taken back or cancelled",
-        )
+        if settled.refused:
+            news = self._holdings.note_gone(settled.refused)
+            self._holdings.late_results.log([self._holdings.subject_of(claim) for claim in news])
         if self._holdings.draining:
             self._note_handed_back(outcomes, settled.refused)
         self._observers.recorded(outcomes, settled.refused)

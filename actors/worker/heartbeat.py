@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from threading import Event, Lock, Thread
 from uuid import UUID
@@ -76,7 +77,7 @@ class Heartbeat:
         self._renewed_at = 0.0
         self._failed = False
         self._lapsed = False
-        self._is_waiting = False
+        self._asked_at = inf
         self._lock = Lock()
         self._ended = Event()
         self._loops = [
@@ -120,6 +121,7 @@ class Heartbeat:
         self._holdings.any_held.set()
         for thread in self._loops:
             thread.join()
+        self._holdings.late_results.log(at_once=True)
         self._health.remove()
         try:
             self._ledger.transact(lambda tx: leases.leave(tx, self.id))
@@ -140,26 +142,19 @@ class Heartbeat:
         ``stood_still_s`` is the time for which this process could not run: its machine was paused, or it was stopped.
         """
         with self._lock:
-            if self._lapsed or self._holdings.trusted_for_s > 0:
+            now = self._holdings.clock()
+            if self._holdings.trusted_for_s > 0:
                 return
-            self._lapsed = True
-            stopped = self._holdings.stop_all()
+            silent_s, is_known, self._lapsed = now - self._renewed_at, self._lapsed, True
+            stopped = [] if is_known else self._holdings.stop_all()
             # The line below names their jobs, so that no other line need name them when their results are refused.
             self._holdings.note_gone(stopped)
-            silent_s, is_waiting = self._holdings.clock() - self._renewed_at, self._is_waiting
-        if is_waiting:
+        # A request that this process made just before it stood still, or after it, may be answered any moment.
+        if now - self._asked_at > stood_still_s + self._lease_s / 6:
             self._ledger.outages.failed(f"no answer for {silent_s:.1f} s", part=_PART)
-        if not stopped and stood_still_s < STOOD_STILL_S:
-            return
-        why = f"this process stood still for {stood_still_s:.1f} s and " * (stood_still_s >= STOOD_STILL_S)
-        _LOG.warning(
-            "%sthe lease has not been renewed for %.1f s, so %s stopped before it ends;"
-            " no run begins until it is renewed%s",
-            why,
-            silent_s,
-            "1 run is" if len(stopped) == 1 else f"{len(stopped)} runs are",
-            "".join(f": {names}" for names in [some_names(map(self._holdings.subject_of, stopped))] if names),
-        )
+        if stopped or (stood_still_s >= STOOD_STILL_S and not is_known):
+            self._failed = True
+            self._log_stopped(stopped, silent_s, stood_still_s)
 
     def beat(self) -> None:
         """Renew the lease once, stop the runs of lost claims, and hand back claims that are unknown here."""
@@ -177,6 +172,17 @@ class Heartbeat:
         """Stop the runs of lost claims, among the runs that have taken some time."""
         if held := self._holdings.claims(older_than_s=CHECK_EVERY_S):
             self._stop_lost(self._ledger.transact(lambda tx: leases.standing(tx, held)), held)
+
+    def _log_stopped(self, stopped: list[Claim], silent_s: float, stood_still_s: float) -> None:
+        names = some_names(map(self._holdings.subject_of, stopped))
+        _LOG.warning(
+            "%sthe lease has not been renewed for %.1f s, so %s stopped before it ends;"
+            " no run begins until it is renewed%s",
+            f"this process stood still for {stood_still_s:.1f} s: " if stood_still_s >= STOOD_STILL_S else "",
+            silent_s,
+            "1 run is" if len(stopped) == 1 else f"{len(stopped)} runs are",
+            f": {names}" if names else "",
+        )
 
     def _stop_lost(self, standing: set[Claim], held: list[Claim]) -> None:
         log_about_jobs(
@@ -207,7 +213,7 @@ class Heartbeat:
         wait_s = self._lease_s / 3
         while not self._ended.wait(wait_s):
             wait_s = self._lease_s / 3
-            self._is_waiting = True
+            self._asked_at = self._holdings.clock()
             try:
                 self.beat()
             except Unreachable as error:
@@ -221,7 +227,8 @@ class Heartbeat:
                 # If a late answer leaves the lease untrusted, the next heartbeat follows without a pause.
                 wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
             finally:
-                self._is_waiting = False
+                self._asked_at = inf
+            self._holdings.late_results.log()
 
     def _watch_claims(self) -> None:
         """Check for lost claims while any claim is held. ``rest`` comes before the check whether to end, so the end
@@ -250,14 +257,14 @@ class Heartbeat:
             self._give_back(strays)
 
     def _renewed(self, at: float) -> None:
-        """Trust the lease from ``at`` on. Log that if runs were stopped, or a heartbeat failed by an error of its
-        own."""
+        """Trust the lease from ``at`` on. Log that if runs were stopped, or if a heartbeat failed by an error that is
+        no outage."""
         with self._lock:
             self._holdings.renew(at)
             if self._holdings.trusted_for_s <= 0:
                 return
             before, self._renewed_at = self._renewed_at, at
-            was_away = self._failed or self._lapsed
+            was_away = self._failed
             self._failed = self._lapsed = False
         self._ledger.outages.answered(part=_PART)
         if was_away:

@@ -108,4 +108,5 @@ def log_about_jobs(log: Logger, subjects: Sequence[Subject], of_one: str, of_sev
 
 
 def _names(subjects: Iterable[Subject]) -> list[str]:
-    return [f"{each.app}/{each.key}" for each in subjects if each.app is not None]
+    """Return the names of jobs, each once: a worker may hold two claims of one job."""
+    return [*dict.fromkeys(f"{each.app}/{each.key}" for each in subjects if each.app is not None)]

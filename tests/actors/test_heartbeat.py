@@ -239,7 +239,7 @@ def test_a_process_that_stood_still_logs_that_and_no_outage_of_the_ledger(
     moment[0] += 2500
     life.line.enforce(stood_still_s=2490.0)
     (stopped,) = _told(caplog)
-    assert stopped.getMessage().startswith("this process stood still for 2490.0 s and the lease has not been")
+    assert stopped.getMessage().startswith("this process stood still for 2490.0 s: the lease has not been")
     assert _told(caplog, "sluice.outages") == []
     life.line.end()
 

@@ -35,6 +35,7 @@ class Proxy:
         self._awaited: dict[Break, bytes] = {}
         self._delay_s = 0.0
         self._frozen = False
+        self._is_unplugged = False
         self._sockets: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -57,6 +58,14 @@ class Proxy:
         """Delay all data by this many seconds in each direction. 0 ends the delay."""
         self._delay_s = seconds
 
+    def unplug(self) -> None:
+        """Close every connection, and each new one until ``plug``."""
+        self._is_unplugged = True
+        self.cut()
+
+    def plug(self) -> None:
+        self._is_unplugged = False
+
     def freeze(self) -> None:
         """Keep connections open, but pass no data."""
         self._frozen = True
@@ -70,6 +79,7 @@ class Proxy:
         """End all faults."""
         self._awaited.clear()
         self._delay_s = 0.0
+        self.plug()
         if self._frozen:
             self.thaw()
 
@@ -90,6 +100,9 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._is_unplugged:
+                client.close()
+                continue
             server = socket.socket(self._family)
             try:
                 server.connect(self._target)
@@ -102,6 +115,8 @@ class Proxy:
                     # Otherwise a small piece waits 40 ms for the other side's delayed acknowledgement.
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sockets |= {client, server}
+            if self._is_unplugged:
+                self.cut()
             gone, holed = threading.Event(), threading.Event()
             for source, sink in ((client, server), (server, client)):
                 arguments = (source, sink, gone, holed, source is client)
