@@ -91,7 +91,7 @@ class Output:
         """Report an error: what, where, and what to do, each on a line of stderr, and in the document. If the log is
         JSON, this is a line of it."""
         if is_json_log():
-            log_last_words("sluice", error)
+            log_last_words("command", error)
         else:
             print(f"sluice: {error.what}", file=sys.stderr)
             if error.where:

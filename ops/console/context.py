@@ -58,7 +58,9 @@ class ConsoleContext:
     def __init__(self, context: OperatorContext, installation: Installation) -> None:
         self.context = context
         self.installation = installation
-        self.streams = Streams(self.ask, self.overview, self._reach_of)
+        self.streams = Streams(
+            self.ask, self.overview, self._reach_of, outages=lambda: installation.ledger.outages
+        )
         self._pictures: dict[str | None, Pictures] = defaultdict(Pictures)
         self.demand = Recent(self.ask)
         # With connections of its own, because other calls may hold all of the installation's.

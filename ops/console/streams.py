@@ -21,7 +21,7 @@ import msgspec
 
 from sluice.jobs.errors import BadRequest, SluiceError, Unreachable
 from sluice.jobs.model.names import JobName
-from sluice.jobs.observe.outages import missed
+from sluice.jobs.observe.outages import OutageLog, missed
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.reads import schedule_states
 from sluice.ledger.reads.state_statistics import job_standings, submission_standings
@@ -30,6 +30,9 @@ from sluice.ops.console.tenancy import TenantReach
 from sluice.ops.observe.overview.page import narrowed
 
 _LOG = logging.getLogger("sluice.console")
+
+#: Name of the streams among the parts of a process that an outage of the ledger affects.
+_PART = "streams"
 
 LOOK_EVERY_S = 1.0
 #: Seconds after which a read that is still running is reported like a failed read.
@@ -62,7 +65,7 @@ LEDGER = WatchedObject("ledger")
 
 class Streams:
     """Streams of a console. ``ask`` reads from the ledger; ``overview`` makes the overview. ``reach_of`` returns the
-    apps of a tenant.
+    apps of a tenant; ``outages`` is the log of the ledger's outages.
     """
 
     def __init__(
@@ -70,8 +73,10 @@ class Streams:
         ask: Ask,
         overview: Callable[[Tx], Any],
         reach_of: Callable[[str | None], TenantReach] = lambda _: TenantReach(),
+        outages: Callable[[], OutageLog] | None = None,
     ) -> None:
         self._ask = ask
+        self._outages = outages
         self._overview = overview
         self._reach_of = reach_of
         self._changed = Condition()
@@ -167,6 +172,8 @@ class Streams:
             # A defect must not end the thread that reads for all streams; the log has the exception.
             _LOG.exception("A read of the ledger for the streams failed.")
             return None
+        if self._outages is not None:
+            self._outages().answered(part=_PART)
         return {watch: msgspec.json.encode(document) for watch, document in found.items()}
 
     def _news(
@@ -182,6 +189,8 @@ class Streams:
         """Return the state of ``LEDGER``: the time since which it cannot be read, or null."""
         since, now = self._looking_since, datetime.now(UTC)
         is_late = since is not None and (now - since).total_seconds() > LOOK_S_MAX
+        if is_late and self._outages is not None:
+            self._outages().failed(f"no answer for {LOOK_S_MAX:g} s", part=_PART)
         unseen = self._failing_since or (since if is_late else None)
         return _SEEN if unseen is None else msgspec.json.encode({"unseen_since": unseen})
 

@@ -71,3 +71,45 @@ def test_fields_that_code_adds_are_in_the_json_line() -> None:
 @pytest.mark.parametrize("kind", ["text", "json"])
 def test_writing_such_lines_causes_no_logging_error(kind: str) -> None:
     assert [line for line in said(kind) if "Logging error" in line or "UnicodeEncodeError" in line] == []
+
+
+CRASHES = r"""
+import sys, threading, warnings
+from sluice.actors.worker.logs import logged_crashes, set_up_logs
+set_up_logs("json")
+with logged_crashes():
+    thread = threading.Thread(target=lambda: 1 / 0, name="notifier")
+    thread.start()
+    thread.join()
+    warnings.warn("an old option")
+    sys.excepthook(*[(type(error), error, None) for error in [ValueError("a defect")]][0])
+"""
+
+
+def test_uncaught_errors_and_warnings_are_lines_of_a_json_log() -> None:
+    command = [sys.executable, "-W", "default", "-c", CRASHES]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True, timeout=60)
+    thread, warning, crash = [json.loads(line) for line in done.stderr.splitlines()]
+    assert (thread["level"], thread["message"]) == ("error", "the thread notifier ends because of an error")
+    assert "ZeroDivisionError" in thread["error"]
+    assert (warning["level"], "an old option" in warning["message"]) == ("warning", True)
+    assert (crash["level"], "ValueError: a defect" in crash["error"]) == ("critical", True)
+
+
+@pytest.mark.parametrize("is_verbose", [True, False])
+def test_ends_of_outages_are_logged_as_their_starts_are(*, is_verbose: bool) -> None:
+    speaks = f"""
+import logging
+from sluice.actors.worker.logs import set_up_logs
+from sluice.jobs.observe.outages import OutageLog
+set_up_logs("text", verbose={is_verbose})
+outages = OutageLog("the broker redis://host")
+outages.failed("refused")
+outages.answered()
+logging.getLogger("sluice.process").info("stopped")
+"""
+    command = [sys.executable, "-c", speaks]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True, timeout=60)
+    start, end, *others = done.stderr.splitlines()
+    assert ("is unreachable" in start, "answers again" in end) == (True, True)
+    assert len(others) == is_verbose

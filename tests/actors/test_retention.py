@@ -65,6 +65,25 @@ def test_a_tick_is_bounded_and_the_next_one_continues(
     assert seen == [2, 4, 5]
 
 
+def test_removals_are_logged_at_once_and_then_in_totals(
+    world: World, store: BlobStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "sluice.retention")
+    monkeypatch.setattr(retention, "LIMIT", 1)
+    old(world, 5)
+    moment = [1000.0]
+    ours = Retention(world.ledger, store, KEEP_S, tick_s=0, clock=lambda: moment[0])
+    ours.tick()
+    ours.tick()
+    ours.tick()
+    moment[0] += retention.LINE_EVERY_S
+    ours.tick()
+    texts = [record.getMessage() for record in caplog.records]
+    start = "removed, because it was old enough: the history of "
+    assert [text.startswith(start) for text in texts] == [True, True]
+    assert [text.removeprefix(start).partition(",")[0] for text in texts] == ["1 job", "3 jobs"]
+
+
 def test_a_tick_removes_further_batches_until_its_time_is_used_up(
     world: World, store: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

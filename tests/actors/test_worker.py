@@ -1,5 +1,6 @@
 """``python -m actors.worker``: error texts and exit codes if it cannot work."""
 
+import json
 import os
 import signal
 import subprocess
@@ -64,6 +65,23 @@ def test_a_worker_that_cannot_work_reports_why_and_exits(
     assert says in said
     assert "Traceback" not in said
     assert exit_code == code
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"SLUICE_LEDGER_URL": NOBODY, "SLUICE_BROKER_URL": "amqp://127.0.0.1"},
+        {"SLUICE_LEASE": "soon"},
+        {"SLUICE_BROKER_URL": "memory://"},
+    ],
+    ids=["no ledger", "a bad setting", "a broker that is not shared"],
+)
+def test_the_last_words_of_a_worker_are_json_if_its_log_is(tmp_path: Path, words: dict[str, str]) -> None:
+    _, said = worker(tmp_path, SLUICE_LOG="json", **words)
+    last = [json.loads(line) for line in said.splitlines()][-1]
+    assert (last["level"], last["logger"]) == ("error", "sluice.worker")
+    assert last["message"]
+    assert last["advice"]
 
 
 def test_a_worker_for_all_apps_needs_at_least_one_app(tmp_path: Path) -> None:

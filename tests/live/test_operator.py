@@ -1,6 +1,6 @@
 """The trial of ``operator_trial`` in the size of a small installation's day: 3,000 jobs.
 
-The seconds from the end of each fault to the next success are printed, and recorded in the report of the test run.
+The seconds from the end of each fault to the next success are in the report of the test run.
 """
 
 from collections.abc import Callable
@@ -33,5 +33,4 @@ def test_every_fault_leaves_few_lines_and_no_job_is_lost_or_ends_twice(
     with trial(SIZE, ledger, rabbitmq, tmp_path) as made:
         run(made)
         record_property("seconds to resume", made.resumed_s)
-        print(f"seconds to resume: {made.resumed_s}")
     assert max(made.resumed_s.values()) < RESUMES_WITHIN_S, made.resumed_s

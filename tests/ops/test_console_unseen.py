@@ -64,14 +64,16 @@ def test_a_read_that_does_not_end_is_sent_as_a_failure(world: World, monkeypatch
     wire = Proxy(world.url, default_port=5432)
     try:
         with closing(Ledger(wire.url)) as ledger:
-            streams = Streams(ledger.transact, lambda tx: overview(tx, []))
+            streams = Streams(ledger.transact, lambda tx: overview(tx, []), lambda: ledger.outages)
             with closing(streams):
                 told = events(streams)
                 assert next(told)[0] == "overview"
                 wire.freeze()
                 assert of_ledger(told) is not None
+                assert ledger.outages.is_open
                 wire.heal()
                 assert of_ledger(told) is None
+                assert not ledger.outages.is_open
     finally:
         wire.close()
 
