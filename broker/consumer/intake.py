@@ -95,7 +95,7 @@ class Intake(ABC):
         self._taking = True
         self._leaving = Event()
         #: Outages of the broker, for all components of the process that use it.
-        self.outages = OutageLog(f"the broker {name}")
+        self.outages = OutageLog(f"the broker {name}", monotonic)
         self._thread = Thread(target=self._run, name="sluice-intake", daemon=True)
         for pool in slots.pools:
             pool.on_free = self.wake

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from socket import gethostname
 from threading import Lock, Thread
-from time import sleep
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -73,7 +73,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._address = address
         self._queue_type = queue_type
         self._owner = owner
-        self._outages = OutageLog(f"the broker {address}")
+        self._outages = OutageLog(f"the broker {address}", monotonic)
         self._names = topology.QueueNames(namespace)
         self._is_own = owner is None
         #: Beginning of the names of its connections, with the process for people who look at RabbitMQ.

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from time import sleep
+from time import monotonic, sleep
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -69,7 +69,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         self._address = address
         self._owner = owner
         self._is_own = owner is None
-        self._outages = OutageLog(f"the broker {address}")
+        self._outages = OutageLog(f"the broker {address}", monotonic)
         self._keys = RedisKeys(namespace, self.broker_id)
         self._publish = client.register_script(scripts.PUBLISH)
         self._purge = client.register_script(scripts.PURGE)

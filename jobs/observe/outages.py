@@ -8,7 +8,6 @@ handles the error needs no reference to it.
 """
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +33,7 @@ class OutageLog:
     """Outages of one server. ``server`` names it with its address, for example "the ledger postgresql://db/sluice".
     ``clock`` returns monotonic seconds."""
 
-    def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, server: str, clock: Callable[[], float]) -> None:
         self.server = server
         self._clock = clock
         self._lock = Lock()

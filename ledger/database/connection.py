@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from datetime import datetime
 from threading import Lock
+from time import monotonic
 from typing import Any, TypeVar
 
 import msgspec
@@ -195,7 +196,7 @@ class Ledger:
         }
         self.url = url
         #: Outages of the database, for all components of the process that use it.
-        self.outages = OutageLog(f"the ledger {without_password(pooler_url or url)}")
+        self.outages = OutageLog(f"the ledger {without_password(pooler_url or url)}", monotonic)
         self.pooler_url = pooler_url
         self.schema = schema_of(url)
         self._steady = steady

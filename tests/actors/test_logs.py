@@ -99,11 +99,11 @@ def test_uncaught_errors_and_warnings_are_lines_of_a_json_log() -> None:
 @pytest.mark.parametrize("is_verbose", [True, False])
 def test_ends_of_outages_are_logged_as_their_starts_are(*, is_verbose: bool) -> None:
     speaks = f"""
-import logging
+import logging, time
 from sluice.actors.worker.logs import set_up_logs
 from sluice.jobs.observe.outages import OutageLog
 set_up_logs("text", verbose={is_verbose})
-outages = OutageLog("the broker redis://host")
+outages = OutageLog("the broker redis://host", time.monotonic)
 outages.failed("refused")
 outages.answered()
 logging.getLogger("sluice.process").info("stopped")

@@ -14,7 +14,7 @@ class Watched:
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG, "sluice.outages")
         self.now = 100.0
-        self.log = OutageLog("the ledger postgresql://db/sluice", clock=lambda: self.now)
+        self.log = OutageLog("the ledger postgresql://db/sluice", lambda: self.now)
         self._caplog = caplog
 
     def lines(self, *, least: int = logging.INFO) -> list[tuple[str, str]]:

@@ -126,7 +126,8 @@ def test_a_submission_is_accepted_while_the_broker_is_down(desk: Typist) -> None
     said = desk.types("submit", "mail", "20260105", "--id", "five", SLUICE_BROKER_URL="amqp://127.0.0.1:1")
     assert (said.code, said.out) == (0, "five\n")
     assert len(said.err.splitlines()) == 1
-    assert "1 notifications were not sent, the groomer will repeat them: RabbitMQ cannot be used" in said.err
+    assert "the broker amqp://127.0.0.1:1 is unreachable; work that needs it waits" in said.err
+    assert "RabbitMQ cannot be used" in said.err
     assert desk.types("up", SLUICE_BROKER_URL="amqp://127.0.0.1:1").code == 3
     assert desk.asks("cancel", "five") == {"cancelled": 0}
 
