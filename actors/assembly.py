@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache, partial
+from time import monotonic
 
 from msgspec.structs import replace
 
@@ -12,14 +13,14 @@ from sluice.actors.telemetry.observers import Observer
 from sluice.actors.worker import notify_listener
 from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.broker.connect import connect
-from sluice.broker.interface import Broker
+from sluice.broker.interface import Broker, Carrier
 from sluice.broker.messages import Message
 from sluice.broker.owner import ID_CHARS, InstallationOwner
 from sluice.jobs.blobs import BlobStore
 from sluice.jobs.catalogue.sources.functions import find_object
 from sluice.jobs.errors import BadSetting, ForeignBroker, SluiceError, Unreachable
 from sluice.jobs.model.app import App
-from sluice.jobs.observe.outages import OWNER_UNCHECKED, missed
+from sluice.jobs.observe.outages import OWNER_UNCHECKED, OutageLog, missed
 from sluice.jobs.programs.store import ProgramStore
 from sluice.jobs.runners.function.started_hooks import StartedHooks
 from sluice.jobs.runners.process.sandbox import Sandbox
@@ -170,10 +171,18 @@ def connect_broker(settings: Settings, owner: InstallationOwner | None = None) -
         owner=owner,
         process=settings.process,
     )
+    if isinstance(broker, Carrier):
+        broker.outages = _outages_of(without_password(settings.broker_url))
     try:
         yield broker
     finally:
         broker.close()
+
+
+@cache
+def _outages_of(broker: str) -> OutageLog:
+    """Return the log of a broker's outages: one for the process, which may have several connections to it."""
+    return OutageLog(f"the broker {broker}", monotonic)
 
 
 def owner_of(settings: Settings, ledger: Ledger) -> InstallationOwner | None:

@@ -12,6 +12,7 @@ from sluice.broker.codec import PLAIN, JsonEncoder
 from sluice.broker.consumer.inbox import Reception
 from sluice.broker.consumer.intake import Intake
 from sluice.broker.messages import Message
+from sluice.jobs.observe.outages import OutageLog
 
 
 class Broker(Protocol):
@@ -53,6 +54,8 @@ class Carrier(dramatiq.Broker):
     #: Encoder of its messages, which also decides which ones are read. Messages that never leave a process need no
     #: signature.
     encoder: JsonEncoder = PLAIN
+    #: Outages of the broker, for all components of the process that use it.
+    outages: OutageLog
     _reception: Reception | None = None
 
     @abstractmethod

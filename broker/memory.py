@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from queue import Empty, Queue
 from threading import Event, Lock
+from time import monotonic
 from typing import cast
 
 from sluice.broker import codec
@@ -15,6 +16,7 @@ from sluice.broker.delivery import Delivery, Settlement
 from sluice.broker.interface import Carrier
 from sluice.broker.messages import Message
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.observe.outages import OutageLog
 
 #: Maximum number of messages in a queue, so that a queue without a consumer does not fill the memory. Beyond it, news
 #: is refused and a notification is dropped.
@@ -29,6 +31,7 @@ class MemoryBroker(Carrier):
 
     def __init__(self) -> None:
         super().__init__(middleware=[])
+        self.outages = OutageLog("the broker memory://", monotonic)
         self.queues: set[str] = set()
         self._waiting: defaultdict[str, Queue[bytes]] = defaultdict(Queue)
         self._making = Lock()

@@ -73,7 +73,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
         self._address = address
         self._queue_type = queue_type
         self._owner = owner
-        self._outages = OutageLog(f"the broker {address}", monotonic)
+        self.outages = OutageLog(f"the broker {address}", monotonic)
         self._names = topology.QueueNames(namespace)
         self._is_own = owner is None
         #: Beginning of the names of its connections, with the process for people who look at RabbitMQ.
@@ -134,7 +134,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             owner=self._owner,
             names=self._names,
         )
-        intake.outages = self._outages
+        intake.outages = self.outages
         return intake
 
     def close(self) -> None:
@@ -155,8 +155,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
                 self.ensure({letter.queue for letter in batch.returned})
             left, why = batch.lost + batch.returned, batch.why or why
             if not left:
-                self._outages.answered()
-                self._outages.answered(part=_BLOCKED)
+                self.outages.answered()
+                self.outages.answered(part=_BLOCKED)
                 return
             if batch.is_blocked:
                 break
@@ -170,8 +170,8 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             "Start it, check its alarms (memory, disk) and its limit of open files, or correct the address."
         )
         error = Unreachable(f"RabbitMQ cannot be used: {why}.", where=str(self._address), advice=advice)
-        error.outages = self._outages
-        self._outages.failed(error, part=part)
+        error.outages = self.outages
+        self.outages.failed(error, part=part)
         return error
 
     def _count(self, queue: str) -> int:
@@ -199,7 +199,7 @@ class RabbitmqBroker(Carrier, DramatiqRabbitmqBroker):
             with self._errands:
                 try:
                     found = run(self.channel)
-                    self._outages.answered()
+                    self.outages.answered()
                     return found
                 except ChannelClosedByBroker as closed:
                     del self.channel

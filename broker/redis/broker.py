@@ -69,7 +69,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         self._address = address
         self._owner = owner
         self._is_own = owner is None
-        self._outages = OutageLog(f"the broker {address}", monotonic)
+        self.outages = OutageLog(f"the broker {address}", monotonic)
         self._keys = RedisKeys(namespace, self.broker_id)
         self._publish = client.register_script(scripts.PUBLISH)
         self._purge = client.register_script(scripts.PURGE)
@@ -122,7 +122,7 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
 
     def intake(self, reception: Reception) -> RedisIntake:
         intake = RedisIntake(str(self._address), self, self._keys, reception, compare=self.compare)
-        intake.outages = self._outages
+        intake.outages = self.outages
         return intake
 
     def close(self) -> None:
@@ -138,8 +138,8 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
         for attempt in range(ATTEMPTS):
             try:
                 found = run()
-                self._outages.answered()
-                self._outages.answered(part=_REFUSED)
+                self.outages.answered()
+                self.outages.answered(part=_REFUSED)
                 return found
             except redis.RedisError as error:
                 why = one_line(error).rstrip(".")
@@ -150,6 +150,6 @@ class RedisBroker(Carrier, DramatiqRedisBroker):
             where=str(self._address),
             advice="Start it, check its memory, or correct the address.",
         )
-        lost.outages = self._outages
-        self._outages.failed(lost, part=part)
+        lost.outages = self.outages
+        self.outages.failed(lost, part=part)
         raise lost

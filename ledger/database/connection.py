@@ -377,6 +377,10 @@ class Ledger:
         with self._asking:
             self._asked += count
 
+    def share_outages(self, other: "Ledger") -> None:
+        """Report outages to the log of another ledger of this process, which has the same address."""
+        self.outages = self._pool.outages = self._direct.outages = other.outages
+
     def close(self) -> None:
         self._pool.close()
         self._direct.close()

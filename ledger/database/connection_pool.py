@@ -140,7 +140,7 @@ class ConnectionPool(Generic[C]):
     def __init__(self, connect: Callable[[], C], *, kept: int, outages: OutageLog) -> None:
         self._connect = connect
         self._kept = kept
-        self._outages = outages
+        self.outages = outages
         self._lock = Lock()
         #: Connections that wait, with the time since when.
         self._idle: list[tuple[C, float]] = []
@@ -160,7 +160,7 @@ class ConnectionPool(Generic[C]):
                 yield connection
                 if connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:
                     connection.commit()
-                if self._outages.is_open:
+                if self.outages.is_open:
                     self._note_answer(connection)
             finally:
                 self._give_back(connection)
@@ -205,7 +205,7 @@ class ConnectionPool(Generic[C]):
                 connection = self._connect()
             except psycopg.OperationalError as error:
                 self._failed_at = monotonic()
-                self._outages.failed(error)
+                self.outages.failed(error)
                 if monotonic() + pause_s >= deadline:
                     raise NoConnection(str(error)) from error
                 self._closed.wait(pause_s)
@@ -217,7 +217,7 @@ class ConnectionPool(Generic[C]):
         """Report the answer to a transaction, if it proves that the outage is over."""
         made_at = self._until[connection] - LIFETIME_S
         if made_at >= self._failed_at or monotonic() - self._failed_at > NO_FAILURE_S:
-            self._outages.answered()
+            self.outages.answered()
 
     def _give_back(self, connection: C) -> None:
         if connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:

@@ -55,8 +55,9 @@ class Installation:
     def ledger(self) -> Ledger:
         if self._beside is not None:
             other = self._beside.ledger
-            ledger = Ledger(other.url, connections=self._connections, pooler_url=other.pooler_url)
-            return self._context.keep(closing(ledger))
+            made = Ledger(other.url, connections=self._connections, pooler_url=other.pooler_url)
+            made.share_outages(other)
+            return self._context.keep(closing(made))
         return self._context.keep(
             open_ledger(self._context.settings, steady=self._works, may_make=self._context.may_make_ledger)
         )

@@ -68,8 +68,8 @@ def run(context: CommandContext, options: Options) -> int:
     context.log_as_service()
     ledger = installation.ledger
     bounds = ", ".join(f"{target.name}={target.least}..{target.most}" for target in targets)
-    log_start("autoscaler", context.settings, ledger.url, context.definitions.known, f"workers {bounds}")
     with told_to_stop() as stop:
+        log_start("autoscaler", context.settings, ledger.url, context.definitions.known, f"workers {bounds}")
         try:
             # If the output is closed, logging drops the line, and the workers stay.
             Autoscaler(ledger, crews, lambda text: _LOG.info("%s", text)).keep(stop, options.every)

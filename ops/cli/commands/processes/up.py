@@ -35,6 +35,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, options: Options) -> int:
+    if context.settings.log == "json":
+        context.log_as_service()
     place = _place(options)
     keys = None if place is None else keys_for(place, context.settings)
     facts = {"apps": len(context.catalogue), "ledger": _ledger(context), "broker": _broker(context)}
