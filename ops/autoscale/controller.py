@@ -19,13 +19,21 @@ EXIT_CHECK_S = 0.2
 
 class Autoscaler:
     """Loop of the autoscaler. A refused query or a worker that cannot be started does not end it. Each problem is
-    reported once by ``say``, and the next step tries again.
+    reported once by ``warn``, and the next step tries again. ``say`` reports everything else. Default of ``warn``:
+    ``say``.
     """
 
-    def __init__(self, ledger: Ledger, crews: Sequence[LocalWorkers], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        crews: Sequence[LocalWorkers],
+        say: Callable[[str], None],
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
         self._ledger = ledger
         self._crews = crews
         self._say = say
+        self._warn = warn or say
         self._answers = True
 
     def keep(self, stop: StopEvent, every_s: float) -> None:
@@ -72,7 +80,7 @@ class Autoscaler:
             return None, {}
         except SluiceError as error:
             if self._answers:
-                self._say(f"No worker is stopped until the demand is known again. {error.what}")
+                self._warn(f"No worker is stopped until the demand is known again. {error.what}")
             self._answers = False
             return None, {}
         if not self._answers:
@@ -98,7 +106,7 @@ class Autoscaler:
             started = ", ".join(pids)
             self._say(f"{crew.target.name}: started {started}{why}; {crew.working} are running.")
         if lack and lack != crew.lack:
-            self._say(f"{crew.target.name}: no more workers can be started; each check tries again. {lack}")
+            self._warn(f"{crew.target.name}: no more workers can be started; each check tries again. {lack}")
         crew.lack = lack
 
     def _report_exits(self, crew: LocalWorkers) -> list[float]:
@@ -106,7 +114,8 @@ class Autoscaler:
         exited = crew.take_exited()
         for worker in exited:
             how = "has stopped" if worker.asked else f"ended by itself after {worker.lived_s:.0f} s"
-            self._say(f"{crew.target.name}: {worker.pid} {how}, with exit code {worker.returncode}.")
+            report = self._say if worker.asked else self._warn
+            report(f"{crew.target.name}: {worker.pid} {how}, with exit code {worker.returncode}.")
         return [worker.lived_s for worker in exited if not worker.asked]
 
     def _dismiss(self) -> None:

@@ -8,7 +8,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.outages import LATE_S, LENGTH_MAX, OutageLog, missed, muted
 
 
-class Watched:
+class WatchedOutages:
     """Outage log with a passed clock, and the lines that it has written."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -29,8 +29,8 @@ class Watched:
 
 
 @pytest.fixture
-def watched(caplog: pytest.LogCaptureFixture) -> Watched:
-    return Watched(caplog)
+def watched(caplog: pytest.LogCaptureFixture) -> WatchedOutages:
+    return WatchedOutages(caplog)
 
 
 START = (
@@ -39,7 +39,7 @@ START = (
 )
 
 
-def test_an_outage_has_two_lines_with_the_totals_of_what_it_prevented(watched: Watched) -> None:
+def test_an_outage_has_two_lines_with_the_totals_of_what_it_prevented(watched: WatchedOutages) -> None:
     for part in ("", "heartbeat", "heartbeat", ""):
         watched.log.failed("refused", part=part)
         missed(watched.error(), "results recorded late", 3)
@@ -60,7 +60,7 @@ def test_an_outage_has_two_lines_with_the_totals_of_what_it_prevented(watched: W
     ]
 
 
-def test_an_outage_lasts_until_every_part_that_failed_was_answered(watched: Watched) -> None:
+def test_an_outage_lasts_until_every_part_that_failed_was_answered(watched: WatchedOutages) -> None:
     watched.log.failed("refused", part="a")
     watched.log.failed("refused", part="b")
     watched.log.answered(part="a")
@@ -73,7 +73,7 @@ def test_an_outage_lasts_until_every_part_that_failed_was_answered(watched: Watc
     assert len(watched.lines()) == 2
 
 
-def test_errors_that_arrive_late_begin_no_outage_and_later_ones_do(watched: Watched) -> None:
+def test_errors_that_arrive_late_begin_no_outage_and_later_ones_do(watched: WatchedOutages) -> None:
     watched.log.failed("refused")
     watched.log.answered()
     watched.now += LATE_S / 2
@@ -85,7 +85,7 @@ def test_errors_that_arrive_late_begin_no_outage_and_later_ones_do(watched: Watc
     assert watched.lines() == [START]
 
 
-def test_work_that_is_missed_outside_of_an_outage_is_logged_at_once(watched: Watched) -> None:
+def test_work_that_is_missed_outside_of_an_outage_is_logged_at_once(watched: WatchedOutages) -> None:
     missed(watched.error(), "results recorded late", 2)
     missed(Unreachable("It is full."), "notifications not sent")
     assert watched.lines() == [
@@ -94,7 +94,7 @@ def test_work_that_is_missed_outside_of_an_outage_is_logged_at_once(watched: Wat
     ]
 
 
-def test_totals_are_of_one_outage(watched: Watched) -> None:
+def test_totals_are_of_one_outage(watched: WatchedOutages) -> None:
     for _ in range(2):
         watched.now += LATE_S
         watched.log.failed("refused")
@@ -104,7 +104,7 @@ def test_totals_are_of_one_outage(watched: Watched) -> None:
     assert [end.endswith("; results recorded late: 1") for end in ends] == [True, True]
 
 
-def test_an_error_that_a_person_must_correct_has_a_line_of_its_own_once(watched: Watched) -> None:
+def test_an_error_that_a_person_must_correct_has_a_line_of_its_own_once(watched: WatchedOutages) -> None:
     watched.log.failed("refused")
     refused = Unreachable("The ledger's database refuses the password of the role a.", advice="Correct it.")
     refused.needs_action = True
@@ -122,14 +122,14 @@ def test_an_error_that_a_person_must_correct_has_a_line_of_its_own_once(watched:
     ]
 
 
-def test_a_long_error_is_one_short_line(watched: Watched) -> None:
+def test_a_long_error_is_one_short_line(watched: WatchedOutages) -> None:
     watched.log.failed("a line\n\tand\n" + LENGTH_MAX * "x")
     ((_, line),) = watched.lines()
     assert "\n" not in line
     assert len(line) < LENGTH_MAX + 150
 
 
-def test_a_caller_that_logs_an_outage_itself_mutes_it(watched: Watched) -> None:
+def test_a_caller_that_logs_an_outage_itself_mutes_it(watched: WatchedOutages) -> None:
     with muted():
         watched.log.failed("refused")
     assert watched.lines() == []

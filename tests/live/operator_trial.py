@@ -55,7 +55,7 @@ AND (job.app = 'left' AND job.key::int %% %(left_every)s = 0
 _SUCCESSES = "SELECT job, count(*) FROM transition WHERE verb = 'succeed' GROUP BY job"
 
 
-class Size(Struct, frozen=True, kw_only=True):
+class TrialSize(Struct, frozen=True, kw_only=True):
     """Size of a trial. Of ``left`` one job in ``left_every`` takes ``left_s``, and the same for ``sink``."""
 
     keys: int
@@ -72,7 +72,7 @@ class Size(Struct, frozen=True, kw_only=True):
         return self.keys * len(APPS)
 
 
-class Log:
+class ProcessLog:
     """Log of one kind of process. ``read`` returns its text."""
 
     def __init__(self, name: str, read: Callable[[], str]) -> None:
@@ -98,11 +98,13 @@ class Log:
         return f"{self.name}:\n{self._read()[-4000:]}"
 
 
-class Trial:
+class OperatorTrial:
     """A running installation, and the faults that it can meet. ``resumed_s`` has the seconds from the end of each fault
     to the next success."""
 
-    def __init__(self, size: Size, ledger: Ledger, broker_url: str, folder: Path, stack: ExitStack) -> None:
+    def __init__(
+        self, size: TrialSize, ledger: Ledger, broker_url: str, folder: Path, stack: ExitStack
+    ) -> None:
         self.size = size
         self.ledger = ledger
         self.resumed_s: dict[str, float] = {}
@@ -121,9 +123,9 @@ class Trial:
         self.workers = [self._start(f"worker-{number}", queues=",".join(APPS)) for number in (1, 2)]
         self._console = stack.enter_context(_console(folder, self._words()))
         self.logs = [
-            Log("control", self.control.log),
-            *(Log(f"worker-{number}", each.log) for number, each in enumerate(self.workers, 1)),
-            Log("console", (folder / "console.log").read_text),
+            ProcessLog("control", self.control.log),
+            *(ProcessLog(f"worker-{number}", each.log) for number, each in enumerate(self.workers, 1)),
+            ProcessLog("console", (folder / "console.log").read_text),
         ]
         for log in self.logs:
             self._wait(lambda log=log: log.has(" starts: "), within_s=60)
@@ -255,9 +257,9 @@ class Trial:
                 if line["logger"].startswith("sluice."):
                     assert not _INSIDE.search(line["message"]), line
 
-    def _busy_worker(self) -> tuple[Fleet, Log]:
+    def _busy_worker(self) -> tuple[Fleet, ProcessLog]:
         """Wait until a worker has begun a long job, and return it."""
-        found: list[tuple[Fleet, Log]] = []
+        found: list[tuple[Fleet, ProcessLog]] = []
 
         def is_busy() -> bool:
             pairs = zip(self.workers, self.logs[1:3], strict=True)
@@ -365,12 +367,12 @@ class Trial:
 
 
 @contextmanager
-def trial(size: Size, ledger: Ledger, broker_url: str, folder: Path) -> Iterator[Trial]:
+def trial(size: TrialSize, ledger: Ledger, broker_url: str, folder: Path) -> Iterator[OperatorTrial]:
     with ExitStack() as stack:
-        yield Trial(size, ledger, broker_url, folder, stack)
+        yield OperatorTrial(size, ledger, broker_url, folder, stack)
 
 
-def run(made: Trial) -> None:
+def run(made: OperatorTrial) -> None:
     """Let the installation meet every fault, and check its ledger and its logs."""
     made.refuse()
     made.kill()
@@ -405,7 +407,7 @@ def _open_outages(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _commands(size: Size) -> dict[str, Any]:
+def _commands(size: TrialSize) -> dict[str, Any]:
     options = {"job_id": "{n}", "identifiers": {"n": "int"}, "max_losses": 100}
     left = f"[ $(({{n}} % {size.left_every})) -ne 0 ] || sleep {size.left_s:g}"
     sink = f"[ $(({{n}} % {size.sink_every})) -ne 0 ] || sleep {size.sink_s:g}"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sluice.ledger.database.connection import Ledger
-from tests.live.operator_trial import Size, run, trial
+from tests.live.operator_trial import TrialSize, run, trial
 
-SIZE = Size(
+SIZE = TrialSize(
     keys=750,
     left_s=6.0,
     left_every=10,

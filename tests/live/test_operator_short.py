@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sluice.ledger.database.connection import Ledger
-from tests.live.operator_trial import Size, run, trial
+from tests.live.operator_trial import TrialSize, run, trial
 
-SIZE = Size(
+SIZE = TrialSize(
     keys=42, left_s=4.0, left_every=3, sink_s=4.0, sink_every=10, lease_s=3.0, outage_s=3.0, hang_s=4.5
 )
 

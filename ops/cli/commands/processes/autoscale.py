@@ -72,7 +72,7 @@ def run(context: CommandContext, options: Options) -> int:
         log_start("autoscaler", context.settings, ledger.url, context.definitions.known, f"workers {bounds}")
         try:
             # If the output is closed, logging drops the line, and the workers stay.
-            Autoscaler(ledger, crews, lambda text: _LOG.info("%s", text)).keep(stop, options.every)
+            Autoscaler(ledger, crews, _LOG.info, _LOG.warning).keep(stop, options.every)
         except KeyboardInterrupt:
             return INTERRUPTED
     _LOG.info("stopped")
