@@ -149,11 +149,12 @@ class Heartbeat:
             stopped = [] if is_known else self._holdings.stop_all()
             # The line below names their jobs, so that no other line need name them when their results are refused.
             self._holdings.note_gone(stopped)
+            is_to_log = bool(stopped) or (stood_still_s >= STOOD_STILL_S and not is_known)
+            self._failed |= is_to_log
         # A request that this process made just before it stood still, or after it, may be answered any moment.
         if now - self._asked_at > stood_still_s + self._lease_s / 6:
             self._ledger.outages.failed(f"no answer for {silent_s:.1f} s", part=_PART)
-        if stopped or (stood_still_s >= STOOD_STILL_S and not is_known):
-            self._failed = True
+        if is_to_log:
             self._log_stopped(stopped, silent_s, stood_still_s)
 
     def beat(self) -> None:
