@@ -114,11 +114,12 @@ class MissedWork(Protocol):
 
 
 class Unreachable(SluiceError):
-    """Raised if a server does not answer at present. ``outages`` is the log of its outages, if it has one.
-    ``needs_action``: it answers, and refuses this process until a person corrects something."""
+    """Raised if a server does not answer at present."""
 
     exit_code = 3
+    #: Log of the outages of the server, if it has one.
     outages: MissedWork | None = None
+    #: True if the server answers, and refuses this process until a person corrects something.
     needs_action = False
 
 

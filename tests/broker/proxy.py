@@ -35,7 +35,7 @@ class Proxy:
         self._awaited: dict[Break, bytes] = {}
         self._delay_s = 0.0
         self._frozen = False
-        self._is_unplugged = False
+        self._refuses = False
         self._sockets: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -60,11 +60,15 @@ class Proxy:
 
     def unplug(self) -> None:
         """Close every connection, and each new one until ``plug``."""
-        self._is_unplugged = True
+        self.refuse()
         self.cut()
 
+    def refuse(self) -> None:
+        """Close each new connection until ``plug``."""
+        self._refuses = True
+
     def plug(self) -> None:
-        self._is_unplugged = False
+        self._refuses = False
 
     def freeze(self) -> None:
         """Keep connections open, but pass no data."""
@@ -100,7 +104,7 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            if self._is_unplugged:
+            if self._refuses:
                 client.close()
                 continue
             server = socket.socket(self._family)
@@ -115,8 +119,6 @@ class Proxy:
                     # Otherwise a small piece waits 40 ms for the other side's delayed acknowledgement.
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sockets |= {client, server}
-            if self._is_unplugged:
-                self.cut()
             gone, holed = threading.Event(), threading.Event()
             for source, sink in ((client, server), (server, client)):
                 arguments = (source, sink, gone, holed, source is client)
