@@ -242,8 +242,11 @@ def test_a_late_result_is_dropped_with_one_log_line_and_the_worker_continues(
         assert [each.result(timeout=30).verdicts for each in late] == [["acknowledged"]] * 2
     assert {state for state, _ in before} == {State.TIMED_OUT}
     assert [(world.state(app), world.history(app)) for app in world.defined] == before
+    # The first is logged at once, and the other one a moment later, by the next heartbeat.
+    bench.holdings.late_results.log(at_once=True)
     told = [record.getMessage() for record in caplog.records if "came too late" in record.getMessage()]
     assert len(told) == 2
+    assert ["".join(told).count(name) for name in ("fine/1", "broken/1")] == [1, 1]
     world.submit("fine", "2")
     bench.hint("fine", "2")
     assert world.state("fine/2") is State.SUCCEEDED

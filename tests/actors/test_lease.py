@@ -9,11 +9,12 @@ from unittest.mock import patch
 import pytest
 
 from sluice.actors.assembly import stores
-from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.claims_in_flight import GATHER_S, ClaimsInFlight, LateResults
 from sluice.actors.executor.execution import Execution
 from sluice.actors.settings.settings import Settings
 from sluice.actors.telemetry.observers import RunReport
 from sluice.jobs.model.job import Assignment
+from sluice.jobs.observe.log_context import Subject
 from sluice.jobs.runners.process import process
 from sluice.jobs.states import State
 from tests.actors.bench import Bench
@@ -173,3 +174,19 @@ def test_a_command_that_ignores_sigterm_is_killed_before_the_lease_ends(
         bench.holdings.stop_all()
         running.result(timeout=30)
     assert bench.world.state("stubborn") is State.READY
+
+
+def test_late_results_are_logged_at_once_and_then_together(caplog: pytest.LogCaptureFixture) -> None:
+    moment = [100.0]
+    late = LateResults(lambda: moment[0])
+    late.log([Subject(app="left", key="1")])
+    late.log([Subject(app="left", key="2")])
+    late.log([Subject(app="sink", key="1"), Subject(app="sink", key="1")])
+    late.log()
+    moment[0] += GATHER_S
+    late.log()
+    late.log()
+    assert [record.getMessage().partition(" came")[0] for record in caplog.records] == [
+        "the result of left/1",
+        "the results of left/2, sink/1",
+    ]
