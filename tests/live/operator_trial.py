@@ -72,6 +72,16 @@ class TrialSize(Struct, frozen=True, kw_only=True):
         return self.keys * len(APPS)
 
 
+#: 168 jobs.
+SMALL = TrialSize(
+    keys=42, left_s=4.0, left_every=3, sink_s=4.0, sink_every=10, lease_s=3.0, outage_s=3.0, hang_s=4.5
+)
+#: 3,000 jobs, as long as those of a small installation.
+FULL = TrialSize(
+    keys=750, left_s=6.0, left_every=10, sink_s=20.0, sink_every=25, lease_s=6.0, outage_s=20.0, hang_s=25.0
+)
+
+
 class ProcessLog:
     """Log of one kind of process. ``read`` returns its text."""
 

@@ -1,4 +1,4 @@
-"""The trial of ``operator_trial`` in a small size: 168 jobs."""
+"""The trial of ``operator_trial`` in its small size."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,17 +6,13 @@ from pathlib import Path
 import pytest
 
 from sluice.ledger.database.connection import Ledger
-from tests.live.operator_trial import TrialSize, run, trial
-
-SIZE = TrialSize(
-    keys=42, left_s=4.0, left_every=3, sink_s=4.0, sink_every=10, lease_s=3.0, outage_s=3.0, hang_s=4.5
-)
+from tests.live.operator_trial import SMALL, run, trial
 
 
 @pytest.mark.timeout(240)
 def test_every_fault_leaves_few_lines_and_no_job_is_lost_or_ends_twice(
     ledger: Ledger, rabbitmq: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    with trial(SIZE, ledger, rabbitmq, tmp_path) as made:
+    with trial(SMALL, ledger, rabbitmq, tmp_path) as made:
         run(made)
         record_property("seconds to resume", made.resumed_s)
