@@ -20,12 +20,13 @@ RESUMES_WITHIN_S = 15.0
     ("broker", "size"), [("rabbitmq", FULL), ("redis", SMALL)], ids=["rabbitmq-full", "redis-small"]
 )
 def test_every_fault_leaves_few_lines_and_no_job_is_lost_or_ends_twice(
-    broker: str,
-    size: TrialSize,
     ledger: Ledger,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     record_property: Callable[[str, object], None],
+    *,
+    broker: str,
+    size: TrialSize,
 ) -> None:
     with trial(size, ledger, request.getfixturevalue(broker), tmp_path) as made:
         run(made)
