@@ -43,6 +43,10 @@ LINES_MAX = 5
 _INSIDE = re.compile(
     r"\bjobs? \d+\b(?! (was|were|are))|\b[0-9a-f]{8}-[0-9a-f]{4}-|claim \d|\bhints?\b|\bparcel|\bgroomer(?!,| *;)"
 )
+_LOST = re.compile(
+    r"the worker (?P<pid>\d+) on \S+ is lost, its lease ended: (?P<jobs>\d+) jobs? (was|were) taken back:"
+    r" (?P<names>\S+/\S+(, \S+/\S+)*)(?P<more> and \d+ more)?"
+)
 _RUNNING = """
 SELECT job.app || '/' || job.key FROM job JOIN worker ON worker.id = job.worker
 WHERE job.state = 'running' AND worker.pid = %(pid)s
@@ -310,11 +314,15 @@ class OperatorTrial:
                 assert starts or server not in servers or log.name == "console", f"{log.name}:\n{shown}"
 
     def _loss_is_logged(self, pid: int, held: set[str], mark: int) -> bool:
-        """Return whether the control worker has named the lost worker, and all of these jobs."""
-        start = f"the worker {pid} on "
-        told = [line for line in self.logs[0].since(mark) if line["message"].startswith(start)]
-        named = {name for line in told for name in line["message"].rpartition(": ")[2].split(", ")}
-        return bool(told) and all(" taken back" in line["message"] for line in told) and held <= named
+        """Return whether the control worker has named the lost worker, and counted these jobs. It names at most ten."""
+        told = [
+            found
+            for line in self.logs[0].since(mark)
+            if (found := _LOST.fullmatch(line["message"])) and int(found["pid"]) == pid
+        ]
+        named = {name for line in told for name in line["names"].split(", ")}
+        counted = sum(int(line["jobs"]) for line in told)
+        return counted >= len(held) and (held <= named or any(line["more"] for line in told))
 
     def _resumes(self, name: str, also: Callable[[], bool]) -> None:
         """Measure the time to the next success, unless all jobs have succeeded already."""
