@@ -131,6 +131,7 @@ class EndListener:
                 # Each waiting call raises the error, and a later call is a new attempt.
                 self._fail(error)
                 self._closed.wait(RECONNECT_S)
+        self._ledger.outages.answered(part=_PART)
 
     def _serve(self, listener: Listening, begin: Callable[[], Tx]) -> None:
         """Serve the waits. At first all of them are read, because notifications may have been lost."""

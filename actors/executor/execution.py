@@ -472,7 +472,7 @@ class Execution:
         """Record the outcomes, and return the jobs that this thread runs next."""
         if not outcomes:
             return NOTHING_TAKEN
-        names = self._holdings.names_of(outcomes)
+        names, began = self._holdings.names_of(outcomes), self._holdings.clock()
 
         def settle() -> tuple[float, SettleResult]:
             asked_at = self._holdings.clock()
@@ -487,7 +487,8 @@ class Execution:
         asked_at, settled = answer
         if settled.refused:
             news = self._holdings.note_gone(settled.refused)
-            self._holdings.late_results.log([self._holdings.subject_of(claim) for claim in news])
+            subjects = [self._holdings.subject_of(claim) for claim in news]
+            self._holdings.late_results.log(subjects, waited_s=self._holdings.clock() - began)
         if self._holdings.draining:
             self._note_handed_back(outcomes, settled.refused)
         self._observers.recorded(outcomes, settled.refused)

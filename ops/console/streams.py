@@ -136,6 +136,8 @@ class Streams:
             if not self._watched:
                 # The results become stale while there is no stream.
                 self._known, self._failing_since = {}, None
+                if self._outages is not None:
+                    self._outages().answered(part=_PART)
 
     def _look_around(self) -> None:
         """Read the ledger for all streams. There is always an interval between two reads, however many streams begin

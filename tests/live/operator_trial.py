@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from msgspec import Struct
 
 from sluice.actors.client import Client
+from sluice.actors.executor.claims_in_flight import GATHER_S
 from sluice.broker.connect import connect
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.jobs.states import State
@@ -78,7 +80,7 @@ class TrialSize(Struct, frozen=True, kw_only=True):
 
 #: 168 jobs.
 SMALL = TrialSize(
-    keys=42, left_s=4.0, left_every=3, sink_s=4.0, sink_every=10, lease_s=3.0, outage_s=3.0, hang_s=4.5
+    keys=42, left_s=4.0, left_every=3, sink_s=4.0, sink_every=10, lease_s=3.0, outage_s=2.5, hang_s=4.0
 )
 #: 3,000 jobs, as long as those of a small installation.
 FULL = TrialSize(
@@ -301,7 +303,21 @@ class OperatorTrial:
         self._resumes(name, lambda: True)
         for log in self.logs:
             self._wait(lambda log=log: _open_outages(log.since(marks[log.name])) == [], within_s=40)
+        self._heartbeats_pass()
         self._few_lines(marks, servers=servers)
+
+    def _heartbeats_pass(self) -> None:
+        """Wait until each worker has renewed its lease once more, and has logged what it gathered for one line."""
+        after_s = self.size.lease_s * 4 / 3 + GATHER_S
+        until = self.ledger.transact(lambda tx: tx.current_time()) + timedelta(seconds=after_s)
+        pids = [log.process() for log in self.logs[:3]]
+        query = "SELECT lease_until FROM worker WHERE pid = ANY(%(pids)s) ORDER BY started_at DESC LIMIT 3"
+        self._wait(
+            lambda: all(
+                each > until for each in self.ledger.transact(lambda tx: tx.column(query, pids=pids))
+            ),
+            within_s=60,
+        )
 
     def _few_lines(self, marks: Mapping[str, int], *, servers: Sequence[str]) -> None:
         for log in self.logs:
