@@ -169,12 +169,12 @@ class OperatorTrial:
     def kill(self) -> None:
         """SIGKILL a worker while it runs jobs. The control worker must name it and its jobs, and others run them."""
         self.submit()
-        fleet, log = self._busy_worker()
+        worker, log = self._busy_worker()
         pid, mark, mark_of_worker = log.process(), len(self.logs[0].lines()), len(log.lines())
-        fleet.kill_all()
+        worker.kill_all()
         held = self.running(pid)
         self._resumes("SIGKILL", lambda: self._loss_is_logged(pid, held, mark))
-        fleet.start_all()
+        worker.start_all()
         self._wait(lambda: log.has(" starts: ", mark_of_worker), within_s=60)
 
     def freeze(self) -> None:
@@ -214,9 +214,9 @@ class OperatorTrial:
     def terminate(self) -> None:
         """SIGTERM a worker that runs a long job. It must name the job as handed back, and exit with code 0."""
         self.submit()
-        fleet, log = self._busy_worker()
+        worker, log = self._busy_worker()
         mark = len(log.lines())
-        assert fleet.terminate() == [0]
+        assert worker.terminate() == [0]
         stopping, stopped = (line for line in log.since(mark) if line["logger"] == "sluice.process")
         assert re.fullmatch(
             r"stopping: \d+ runs? (is|are) in progress, with up to \d+ s to end", stopping["message"]
@@ -225,7 +225,7 @@ class OperatorTrial:
             r"stopped: \d+ jobs? (was|were) handed back: ((left|sink|src|right)/\d+(, )?)+( and \d+ more)?",
             stopped["message"],
         )
-        fleet.start_all()
+        worker.start_all()
         self._resumes("SIGTERM", lambda: log.has(" starts: ", mark))
 
     def leave(self) -> None:
