@@ -100,6 +100,7 @@ def _plan_selected(tx: Tx, *, catalogue: Catalogue, id: str, names: Sequence[Job
     submissions.activate(tx, [held.number])
     demand.request(tx, [(held.number, job, RequestReason.PUSHED) for job in jobs.values()])
     ready = _plan_again(tx, catalogue, held.number, [*jobs], left_out)
+    reruns.keep(tx, jobs.values())
     # Only other submissions requested these jobs meanwhile, so they may be paused, or need jobs that were added since.
     if live := demand.live(tx, reopened):
         ready += pauses.apply(tx, live)

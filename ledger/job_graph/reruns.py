@@ -6,13 +6,13 @@ terms stays too, but a pending retry delay is dropped. A saga starts a new fligh
 a flight that could not be undone, which continues.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
-from sluice.ledger.database.connection import Tx
+from sluice.ledger.database.connection import RemovedMeanwhile, Tx
 from sluice.ledger.database.transitions import NOW, interval, move
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import forget_ended
@@ -86,6 +86,7 @@ WITH RECURSIVE down (id) AS (
 SELECT job.id, job.app, job.key FROM down JOIN job ON job.id = down.id ORDER BY job.id
 """
 _HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
+_KEEP = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR KEY SHARE"
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
 _NOT_BEFORE = "CASE WHEN job.round = 0 THEN job.not_before END"
@@ -146,6 +147,16 @@ def with_upstream_failed(tx: Tx, jobs: list[int]) -> dict[JobName, int]:
     """Return the jobs among these that have ended without success, and the jobs that could not run because of them.
     Nothing is locked. Jobs that make partitions, and undos, are left out."""
     return {JobName(app, key): id for id, app, key in tx.rows(_WITH_UPSTREAM_FAILED, jobs=jobs)}
+
+
+def keep(tx: Tx, jobs: Collection[int]) -> None:
+    """Lock jobs that this transaction requests, so that none is removed. RemovedMeanwhile if one was.
+
+    Call this after the jobs that run again are locked. A lock before that would be one that two transactions can have,
+    and then both would wait for the stronger one.
+    """
+    if len(tx.rows(_KEEP, jobs=[*jobs])) < len(jobs):
+        raise RemovedMeanwhile
 
 
 def hold(tx: Tx, jobs: list[int]) -> None:

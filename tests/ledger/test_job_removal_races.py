@@ -9,10 +9,12 @@ import pytest
 from psycopg.errors import DeadlockDetected
 
 from sluice.broker.messages import Message, Submit
+from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database import connection
 from sluice.ledger.database.connection import Ledger
+from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.retention import job_removal
 from tests.ledger.ages import KEEP_S, later, prune
 from tests.ledger.races import Act, Acts, at_each_statement, finish_all_jobs, meet, race
@@ -93,6 +95,27 @@ def test_a_parent_stays_if_a_child_runs_again_meanwhile(
     def check(m: Acts, _: int, __: object) -> None:
         states = m.world.states()
         assert "b" in states or states.get("c") not in LIVE, states
+
+    meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["the removal stops", "the retry stops"])
+def test_a_retry_of_a_selected_job_requests_no_removed_job(embedded_url: str, swapped: bool) -> None:
+    """The retried job is requested by an open submission and stays. The old job that could not run because of it is
+    requested with it, or removed."""
+
+    def arrange(m: Acts) -> tuple[Act, Act]:
+        m.world.apps("a -> b, a -> y, x -> y")
+        m.world.submit("b", push="wanted")
+        m.world.submit("y", push="wanted")
+        m.world.finish("a", Ending.ERROR)
+        later(m.world)
+        prune(m.world)
+        return _removing, m.plan("a", rerun="alone", push="wanted")
+
+    def check(m: Acts, removed: int, __: object) -> None:
+        assert m.world.ledger.transact(breaches) == []
+        assert ("b" not in m.world.states()) == bool(removed) or m.world.state("b") is State.WAITING
 
     meet(lambda: Acts(embedded_url), arrange, check, swapped=swapped, most=STATEMENTS_MAX)
 
