@@ -3,11 +3,13 @@
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
 from threading import Event, Lock, Thread
 from uuid import UUID
+
+from msgspec import Struct
 
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.telemetry.counters import ProcessCounters
@@ -31,6 +33,15 @@ STOOD_STILL_S = 1.0
 CHECK_EVERY_S = 0.5
 
 
+class WorkerTerms(Struct, frozen=True, kw_only=True):
+    """Queues that a process serves, as they were given to it, the number of jobs that it runs at a time, and the
+    version of its code."""
+
+    queues: Sequence[str]
+    threads: int
+    code: str | None
+
+
 class Heartbeat:
     """Heartbeat of a worker: renews its lease every third of its length, and stops the runs of lost claims.
 
@@ -52,9 +63,7 @@ class Heartbeat:
         holdings: ClaimsInFlight,
         id: UUID,
         *,
-        queues: list[str],
-        threads: int,
-        code: str | None,
+        terms: WorkerTerms,
         give_back: Callable[[list[Claim]], None],
         known: Callable[[], KnownDefinitions],
         meter: ProcessCounters | None = None,
@@ -63,9 +72,7 @@ class Heartbeat:
         self.id = id
         self._ledger = ledger
         self._holdings = holdings
-        self._queues = queues
-        self._threads = threads
-        self._code = code
+        self._terms = terms
         self._lease_s = holdings.lease_s
         self._give_back = give_back
         self._known = known
@@ -100,9 +107,9 @@ class Heartbeat:
                 self.id,
                 host=host,
                 pid=pid,
-                queues=self._queues,
-                threads=self._threads,
-                code=self._code,
+                queues=list(self._terms.queues),
+                threads=self._terms.threads,
+                code=self._terms.code,
                 lease_s=self._lease_s,
             )
             leases.record_definitions(tx, self.id, known)

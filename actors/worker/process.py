@@ -28,7 +28,7 @@ from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.telemetry.observers import RunObservers
 from sluice.actors.worker.definitions import DefinitionReloader, Definitions
 from sluice.actors.worker.handlers import HANDLERS, handle
-from sluice.actors.worker.heartbeat import Heartbeat
+from sluice.actors.worker.heartbeat import Heartbeat, WorkerTerms
 from sluice.actors.worker.publish_buffer import PublishBuffer
 from sluice.actors.worker.startup import log_start
 from sluice.actors.worker.tenant_turns import TenantTurns
@@ -225,9 +225,7 @@ class Process:
             self._ledger,
             self._holdings,
             worker,
-            queues=list(queues),
-            threads=threads,
-            code=self._settings.code_version,
+            terms=WorkerTerms(queues=queues, threads=threads, code=self._settings.code_version),
             give_back=self._running.give_back,
             known=lambda: self._definitions.known,
             meter=ProcessCounters(

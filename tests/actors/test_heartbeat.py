@@ -17,7 +17,7 @@ from psycopg.errors import DeadlockDetected
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.telemetry.counters import ProcessCounters
 from sluice.actors.worker import heartbeat
-from sluice.actors.worker.heartbeat import Heartbeat
+from sluice.actors.worker.heartbeat import Heartbeat, WorkerTerms
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
 from sluice.jobs.model.names import Claim
@@ -59,9 +59,7 @@ class Life:
             ledger,
             self.holdings,
             self.id,
-            queues=[],
-            threads=1,
-            code=None,
+            terms=WorkerTerms(queues=[], threads=1, code=None),
             give_back=give_back,
             known=lambda: self.known,
             meter=ProcessCounters(ledger, {}),

@@ -32,7 +32,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[int, str]]] = {
         "ledger/recovery/leases.py:join": (8, "one keyword argument for each column of a worker's row"),
         "planner/compensation.py:plan_of": (7, "pure: one argument for each fact that the ledger supplies"),
         "actors/executor/execution.py:Execution.__init__": (9, _COLLABORATORS),
-        "actors/worker/heartbeat.py:Heartbeat.__init__": (9, _COLLABORATORS),
+        "actors/worker/heartbeat.py:Heartbeat.__init__": (8, _COLLABORATORS),
         "actors/worker/process.py:Process.__init__": (7, _COLLABORATORS),
         "jobs/model/job.py:Job.__init__": (7, _COLLABORATORS),
         "jobs/sagas/engine.py:Pilot.__init__": (7, _COLLABORATORS),

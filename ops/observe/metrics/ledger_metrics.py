@@ -35,7 +35,10 @@ def numbers(
     return {
         # A counter that appears with 1 has no increase, and the first saga that could not be undone has to raise an
         # alert.
-        families.TRANSITIONS: {(app, State.FATAL): 0 for app in apps} | entered,
+        families.TRANSITIONS: {
+            **{(app, str(State.FATAL)): 0 for app in apps},
+            **{(app, state): times for (app, state), times in entered.items()},
+        },
         families.STATE_SECONDS: {
             named: Histogram(BUCKETS_S, stays.within, stays.seconds)
             for named, stays in state_statistics.stays(tx).items()
@@ -152,10 +155,14 @@ def _of_server(tx: Tx) -> dict[Family, Values]:
     tables = server_health.table_spaces(tx)
     named, others = tables[: families.TABLES_MAX], tables[families.TABLES_MAX :]
     return {
-        families.TABLE_BYTES: {(each.name,): each.bytes for each in named}
-        | {("other",): sum(each.bytes for each in others)},
-        families.TABLE_DEAD_ROWS: {(each.name,): each.dead for each in named}
-        | {("other",): sum(each.dead for each in others)},
+        families.TABLE_BYTES: {
+            **{(each.name,): each.bytes for each in named},
+            ("other",): sum(each.bytes for each in others),
+        },
+        families.TABLE_DEAD_ROWS: {
+            **{(each.name,): each.dead for each in named},
+            ("other",): sum(each.dead for each in others),
+        },
         families.OLDEST_TRANSACTION: {_ONE: server_health.oldest_transaction_s(tx)},
         families.CONNECTIONS: {_ONE: facts.taken},
         families.CONNECTIONS_MAX: {_ONE: facts.places},

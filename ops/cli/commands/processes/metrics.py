@@ -18,8 +18,9 @@ def options(_: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, _: Options) -> int:
     installation = Installation(context)
-    _ = installation.ledger  # If it is unreachable, the command ends here, with the reason.
-    metrics = Metrics(context, installation, installation.ask, within_s=PATIENCE_S)
+    # If the ledger is unreachable, the command ends here, with the reason.
+    ask = installation.ledger.transact
+    metrics = Metrics(context, installation, ask, within_s=PATIENCE_S)
     if context.output.as_json:
         context.output.answer(metrics.documents())
     else:
