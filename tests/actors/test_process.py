@@ -80,6 +80,19 @@ def test_an_output_that_cannot_be_stored_is_counted(ledger_url: str, tmp_path: P
         assert ledger.transact(happened)[CounterName.BLOB_LOST, ""] == 1
 
 
+def test_a_process_has_a_health_file_until_it_stops(ledger_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "health"
+    settings = replace(SETTINGS, health_path=file)
+    with closing(Ledger(ledger_url)) as ledger, closing(connect("memory://")) as broker:
+        ledger.transact(empty)
+        made = Process(settings, Definitions(settings), ledger, broker, threads=1)
+        assert not file.exists()
+        made.start()
+        assert json.loads(file.read_bytes())["ready"] is True
+        made.stop()
+    assert not file.exists()
+
+
 def test_a_process_that_serves_the_schedulers_queue_fires_due_times(ledger_url: str, tmp_path: Path) -> None:
     often = {"app": "a", "key": "{due:%H%M%S}", "every": "1s"}
     source = tmp_path / "apps.json"

@@ -32,7 +32,7 @@ from sluice.ops.observe.metrics.families import FAMILIES, Family, MetricKind
 from sluice.ops.observe.metrics.ledger_metrics import numbers
 from tests.ledger.test_state_counts import counts_all
 from tests.ops.caller import printed
-from tests.ops.typist import Typist, ended
+from tests.ops.typist import NO_LEDGER, Typist, ended
 from tests.world import World
 
 KEEP_S = 3600.0
@@ -435,6 +435,12 @@ def test_metric_names_follow_the_conventions() -> None:
 def test_metrics_are_available_as_json(desk: Typist) -> None:
     said: dict[str, Any] = desk.asks("metrics")
     assert {"labels": {"state": "alive"}, "value": 0} in said["sluice_workers"]
+
+
+def test_the_command_reports_an_unreachable_ledger(desk: Typist) -> None:
+    said = desk.types("metrics", SLUICE_LEDGER_URL=NO_LEDGER)
+    assert (said.code, said.out) == (3, "")
+    assert "The ledger does not answer" in said.err
 
 
 def test_the_console_serves_the_metrics_of_workers(desk_apart: Typist) -> None:
