@@ -28,7 +28,7 @@ def say_who_may_work(ctx: MigrationContext, step: MigrationInfo, **_: object) ->
 
 with engine.connect() as connection:
     if attributes["follow"] is not None:
-        attributes["follow"](connection.connection.driver_connection.info.backend_pid)
+        attributes["follow"](connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
     connection.execute(text(f"SET lock_timeout = {round(attributes['lock_s'] * 1000)}"))
     # A limit of the role would end a long migration, and each attempt after it.
     connection.execute(text("SET statement_timeout = 0"))
