@@ -13,6 +13,7 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.schema import migrate
 from sluice.ops.cli.main import main
 from tests.chaos.database import Database
+from tests.ops.typist import Typist, ended
 
 
 @pytest.mark.timeout(120)
@@ -34,27 +35,19 @@ def test_a_waiting_transaction_runs_once_the_database_is_back(
 
 
 @pytest.mark.timeout(120)
-def test_an_upgrade_waits_for_a_database_that_comes_late(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SLUICE_STARTUP_TIMEOUT", "60s")
-    seen = ""
-
-    def is_logged(text: str) -> bool:
-        nonlocal seen
-        seen += capfd.readouterr().err
-        return text in seen
-
-    database = Database(tmp_path)
+def test_an_upgrade_waits_for_a_database_that_comes_late(tmp_path: Path) -> None:
+    desk = Typist(tmp_path, SLUICE_STARTUP_TIMEOUT="60s")
+    database = Database(tmp_path / "home")
     try:
         database.kill()
-        with ThreadPoolExecutor(1) as operator:
-            upgrade = operator.submit(main, ["--ledger", database.url, "db", "upgrade"])
-            while not is_logged("waiting up to 60 s for the ledger: The ledger does not answer"):
-                time.sleep(0.05)
+        with desk.starts("--ledger", database.url, "db", "upgrade") as upgrade:
+            assert upgrade.stderr is not None
+            assert (
+                "waiting up to 60 s for the ledger: The ledger does not answer" in upgrade.stderr.readline()
+            )
             database.bring_back()
-            assert upgrade.result() == 0
-        assert is_logged("the ledger answers")
+            said = ended(upgrade)
+        assert (said.code, said.err.count("the ledger answers")) == (0, 1)
     finally:
         database.close()
 
