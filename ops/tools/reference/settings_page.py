@@ -50,7 +50,7 @@ WORDS = {
     "SLUICE_TICK": "interval between checks for due jobs, due schedules and lost jobs",
     "SLUICE_SHUTDOWN_GRACE": "time that a job has to end by itself when its worker stops",
     "SLUICE_HEALTH_PATH": "file that a worker's heartbeat writes, for [probes](observe.md#probes-of-workers)",
-    "SLUICE_STARTUP_TIMEOUT": "how long a worker or `sluice db upgrade` waits for its servers, then it exits with code 3",
+    "SLUICE_STARTUP_TIMEOUT": "how long a worker or `sluice db upgrade` waits for its servers before it exits",
     "SLUICE_UNKNOWN_APP_GRACE": "how long a submission for an undefined app is retried before it is refused",
     "SLUICE_LOG": "format of the logs: `text` or `json`",
     "SLUICE_KEY_DELIMITER": "delimiter between the identifiers of a key",
