@@ -33,6 +33,7 @@ from tests.ops.manifests import (
 )
 from tests.ops.typist import ROOT
 
+_PROBES = re.findall(r"^(find .*?) +# (\w+)$", (ROOT / "docs" / "observe.md").read_text(), re.MULTILINE)
 _YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOPS = ["fetch", "clean", "report", "publish"]
 APP = {"job_id": "{x}", "bash_cmd": "true"}
@@ -298,6 +299,11 @@ def test_selectors_and_references_lead_to_existing_objects(folder: Path) -> None
         assert names <= authentications.keys()
 
 
+def _settings_of(folder: Path) -> dict[str, str]:
+    found: dict[str, str] = of_kind(_made(folder), "ConfigMap")["sluice"]["data"]
+    return found
+
+
 def test_commands_and_settings_of_the_pods_exist(folder: Path) -> None:
     manifests = _made(folder, "--grace", "10m")
     known = settings()
@@ -307,9 +313,26 @@ def test_commands_and_settings_of_the_pods_exist(folder: Path) -> None:
         container = container_of(pod)
         understood(container["command"])
         assert {variable["name"].removesuffix("_FILE") for variable in container["env"]} <= known
-        for probe in ("readinessProbe", "livenessProbe"):
-            if "exec" in container.get(probe, {}):
-                understood(container[probe]["exec"]["command"])
+
+
+def test_workers_are_probed_by_the_documented_commands(folder: Path) -> None:
+    """``tests/actors/test_health_file.py`` runs these commands."""
+    documented = {kind: command for command, kind in _PROBES}
+    for name, pod in pods_of(_made(folder)).items():
+        if name in ("sluice-migrate", "sluice-console"):
+            continue
+        container = container_of(pod)
+        path = next(each["value"] for each in container["env"] if each["name"] == "SLUICE_HEALTH_PATH")
+        assert any(Path(path).is_relative_to(mount["mountPath"]) for mount in container["volumeMounts"])
+        for probe, kind in (
+            ("startupProbe", "readiness"),
+            ("readinessProbe", "readiness"),
+            ("livenessProbe", "liveness"),
+        ):
+            assert path in documented[kind]
+            assert container[probe]["exec"]["command"] == ["sh", "-c", documented[kind]]
+        waits_s = container["startupProbe"]["periodSeconds"] * container["startupProbe"]["failureThreshold"]
+        assert waits_s > parse_duration_s(_settings_of(folder)["SLUICE_STARTUP_TIMEOUT"])
 
 
 def test_no_process_is_killed_within_its_grace_time(folder: Path) -> None:
@@ -344,6 +367,7 @@ def test_each_part_has_a_secret_and_a_role_of_its_own(folder: Path) -> None:
         named = {each["name"].removesuffix("_FILE") for each in container_of(pod)["env"]} - {
             "SLUICE_SHUTDOWN_GRACE",
             "SLUICE_STARTUP_TIMEOUT",
+            "SLUICE_HEALTH_PATH",
         }
         assert named == secrets()[secret]["stringData"].keys(), name
         assert all("value" in each for each in container_of(pod)["env"]), "no secret is in an environment"
