@@ -157,9 +157,7 @@ def settings_of(
         blobs_url=take("BLOBS_URL", str, None, "s3://bucket/sluice"),
         keep_history_s=take("KEEP_HISTORY", keep_s, defaults.keep_history_s, "30d"),
         keep_jobs_s=take("KEEP_JOBS", keep_s, defaults.keep_jobs_s, "365d"),
-        console_token=take("CONSOLE_TOKEN", str, None, "a long random word"),
-        console_view_token=take("CONSOLE_VIEW_TOKEN", str, None, "another long word"),
-        console_access=_console_access(found, folder),
+        **_console(found, folder),
         tenants=take("TENANTS", read_tenants, defaults.tenants, "/etc/sluice/tenants.yaml"),
         programs=take("PROGRAMS_DIR", Path, None, "/var/lib/sluice/programs"),
         program_rules=_rules(found, defaults.program_rules),
@@ -216,9 +214,12 @@ def keep_s(text: str) -> float | None:
     return None if text == "off" else _positive_s(text)
 
 
-def _console_access(found: FoundSettings, folder: Path) -> ConsoleAccess:
+def _console(found: FoundSettings, folder: Path) -> dict[str, Any]:
+    """Return the settings of access to the console."""
     take, usual = found.take, ConsoleAccess()
-    return ConsoleAccess(
+    operate = take("CONSOLE_TOKEN", str, None, "a long random word")
+    view = take("CONSOLE_VIEW_TOKEN", str, None, "another long word")
+    access = ConsoleAccess(
         tokens=take("CONSOLE_TOKENS", lambda text: folder / text, None, "/etc/sluice/tokens.yaml"),
         proxies=take("CONSOLE_PROXY", _networks, (), "10.0.0.7,10.1.0.0/16"),
         user_header=take("CONSOLE_PROXY_HEADER", _header, usual.user_header, "X-Auth-Request-User"),
@@ -226,6 +227,7 @@ def _console_access(found: FoundSettings, folder: Path) -> ConsoleAccess:
             "CONSOLE_PROXY_GROUPS_HEADER", _header, usual.groups_header, "X-Auth-Request-Groups"
         ),
     )
+    return {"console_token": operate, "console_view_token": view, "console_access": access}
 
 
 def _lineage(found: FoundSettings) -> LineageServer | None:

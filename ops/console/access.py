@@ -4,7 +4,7 @@ A request has one of these, and only the first one counts:
 
 1. ``Authorization: Bearer`` with a token: of ``SLUICE_CONSOLE_TOKEN`` (``operate``), of ``SLUICE_CONSOLE_VIEW_TOKEN``
    (``view``), or a named token of the file ``SLUICE_CONSOLE_TOKENS``
-2. a user whom a trusted proxy has signed in (``identity.proxy``)
+2. a user of a trusted proxy (``identity.proxy``)
 3. the cookie of a session that was opened with a token (``identity.sessions``)
 
 Invariants:

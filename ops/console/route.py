@@ -85,10 +85,8 @@ def action(
     answers: Any,
     tenancy: Tenancy,
     body: Any = NoParameters,
-    status: HTTPStatus = HTTPStatus.OK,
-    role: Role = Role.OPERATE,
 ) -> Route:
-    """Return the route of a call that changes something: a POST."""
+    """Return the route of a call that changes something: a POST that needs the role ``operate``."""
     return Route(
         method="POST",
         path=path,
@@ -96,9 +94,8 @@ def action(
         summary=summary,
         answers=answers,
         body=body,
-        role=role,
+        role=Role.OPERATE,
         tenancy=tenancy,
-        status=status,
     )
 
 

@@ -204,11 +204,15 @@ class Streams:
         }
         for each in submission_standings(tx, ids, exact_max=EXACT_MAX, probes=PROBES):
             found[WatchedObject("submission", each.id)] = each
+        return found | self._lists(tx, watched)
+
+    def _lists(self, tx: Tx, watched: set[WatchedObject]) -> dict[WatchedObject, Any]:
+        """Return the watched lists. Each is read once, whatever number of tenants watch their parts of it."""
+        found: dict[WatchedObject, Any] = {}
         for kind, read in (("schedules", _schedules), ("overview", self._overviews)):
-            lists = [watch for watch in watched if watch.kind == kind]
-            part = read(tx) if lists else None
-            # A list is read once, for all tenants.
-            found |= {watch: part(self._reach_of(str(watch.of) or None)) for watch in lists if part}
+            if lists := [watch for watch in watched if watch.kind == kind]:
+                part = read(tx)
+                found |= {watch: part(self._reach_of(str(watch.of) or None)) for watch in lists}
         return found
 
     def _overviews(self, tx: Tx) -> Callable[[TenantReach], Any]:

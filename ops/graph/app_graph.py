@@ -35,9 +35,7 @@ def app_graph(
         focus = catalogue.app(around).name
         names = _around(focus, edges)
         title = f"{focus}, with its upstream and downstream apps"
-    if among is not None:
-        read = {edge.source for edge in edges if edge.target in among and edge.source not in catalogue}
-        names &= {*among, *read}
+    names &= _drawn_names(catalogue, edges, among)
     ranks = _ranks(catalogue, edges)
     ordered = sorted(names, key=lambda name: (ranks.get(name, -1), name))
     places = {name: place for place, name in enumerate(ordered)}
@@ -49,6 +47,13 @@ def app_graph(
         note=_left_out(catalogue, names & catalogue.keys()),
         focus=focus,
     )
+
+
+def _drawn_names(catalogue: Catalogue, edges: Collection[Edge], among: Collection[str] | None) -> set[str]:
+    """Return the names of these apps and of the external tables that they read. None: of everything."""
+    drawn = catalogue.keys() if among is None else among
+    read = {edge.source for edge in edges if edge.target in drawn and edge.source not in catalogue}
+    return {*drawn, *read}
 
 
 def _all_edges(catalogue: Catalogue, added: Collection[tuple[str, str]]) -> set[Edge]:

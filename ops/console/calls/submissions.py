@@ -225,15 +225,16 @@ ROUTES = (
         tenancy=listed("submissions"),
         query=Some,
     ),
-    action(
-        _PATH,
-        submit,
-        "Submit jobs",
+    Route(
+        method="POST",
+        path=_PATH,
+        call=submit,
+        summary="Submit jobs",
         answers=Received,
-        tenancy=Tenancy(apps=lambda _, asked: [asked.body.app], also=_concerned),
         body=Submission,
-        status=HTTPStatus.ACCEPTED,
         role=Role.SUBMIT,
+        tenancy=Tenancy(apps=lambda _, asked: [asked.body.app], also=_concerned),
+        status=HTTPStatus.ACCEPTED,
     ),
     Route(
         method="GET",

@@ -44,7 +44,7 @@ class TrustedProxy(Struct, frozen=True, kw_only=True):
         return any(found in network for network in self.networks)
 
     def identity_of(self, request: Request, access: AccessList) -> Identity | None:
-        """Return the user of a request. None without a user who has a role, and from other addresses."""
+        """Return the user of a request. None without a user with a role, and from other addresses."""
         if not self.is_at(request.address):
             return None
         user = _text(request.headers.get(self.user_header, ""))
