@@ -47,9 +47,7 @@ class Catalogue(Mapping[str, App]):
         self.confs = dict(confs)
         self.notify_commands = _notify_commands(apps.values(), schedules.values())
         #: Tenant of each app that does not belong to the default tenant.
-        self.tenants: Mapping[str, str] = {
-            name: app.tenant for name, app in apps.items() if app.tenant != DEFAULT_TENANT
-        }
+        self.tenants = _tenants(apps)
         self._apps = dict(apps)
         self._alternatives = alternatives
         self._undoing = frozenset(app.compensate for app in apps.values() if app.compensate is not None)
@@ -247,6 +245,10 @@ class Catalogue(Mapping[str, App]):
                 reached.add(name)
                 ahead += self.children_of(name)
         return reached
+
+
+def _tenants(apps: Mapping[str, App]) -> Mapping[str, str]:
+    return {name: app.tenant for name, app in apps.items() if app.tenant != DEFAULT_TENANT}
 
 
 def _dimensions(apps: Iterable[App]) -> dict[str, Dimension]:

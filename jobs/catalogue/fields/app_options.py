@@ -61,7 +61,6 @@ _NAME_CHARACTERS_MAX = 200
 def read_app(entry: UnreadApp, default_job_id: str | None, delimiter: str, faults: DefinitionFaults) -> Draft:
     """Return the app as far as it can be read."""
     at = At(faults, entry.origin, entry.name)
-    _check_name(entry.name, at)
     default_job_id = entry.default_job_id or default_job_id
     words = with_signature(_options(entry, at), entry, default_job_id, delimiter, at)
     chunking = read_chunking(words, entry, at)
@@ -128,7 +127,9 @@ def _groups(
 
 
 def _options(entry: UnreadApp, at: At) -> Mapping[str, object]:
-    """Return the written options of one way of keying jobs. Each unknown option is a fault."""
+    """Return the written options of one way of keying jobs. A wrong name of the app and each unknown option are
+    faults."""
+    _check_name(entry.name, at)
     words = _mapping(entry.words, at)
     for word in words:
         if word not in WORDS:

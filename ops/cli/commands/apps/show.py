@@ -68,7 +68,7 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
         "breaker": _breaker(app.breaker) if app.breaker else "",
         "retry budget": _budget(app.retry_budget) if app.retry_budget else "",
         "rate limit": _rate(app.rate_limit) if app.rate_limit else "",
-        "tenant": "" if app.tenant == DEFAULT_TENANT else app.tenant,
+        "tenant": _tenant(app),
         "defined in": app.origin,
     }
     yield from (Paragraph(f"{word}: {fact}", indent=2) for word, fact in facts.items() if fact)
@@ -80,6 +80,10 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
     changed = {word: value for word, value in policy_document(app.policy).items() if value != default[word]}
     yield Paragraph()
     yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+
+
+def _tenant(app: App) -> str:
+    return "" if app.tenant == DEFAULT_TENANT else app.tenant
 
 
 def _budget(budget: RetryBudget) -> str:
