@@ -82,8 +82,7 @@ class Process:
         self._settings = settings
         self._kept = kept or ExitStack()
         self._definitions = definitions
-        self._ledger = ledger
-        self._broker = broker
+        self._ledger, self._broker = ledger, broker
         self._holdings = ClaimsInFlight(lease_s=settings.lease_s)
         self._to_plan = PublishBuffer(self._plan)
         self._tenant_turns = TenantTurns(ledger)

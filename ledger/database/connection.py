@@ -194,10 +194,9 @@ class Ledger:
             "jit": "off",
             "idle_in_transaction_session_timeout": math.ceil(idle_s_max * 1000),
         }
-        self.url = url
+        self.url, self.pooler_url = url, pooler_url
         #: Outages of the database, for all components of the process that use it.
         self.outages = OutageLog(f"the ledger {without_password(pooler_url or url)}", monotonic)
-        self.pooler_url = pooler_url
         self.schema = schema_of(url)
         self._steady = steady
         self._clock = clock
@@ -211,17 +210,13 @@ class Ledger:
         limits = connections if isinstance(connections, ConnectionLimits) else _alike(connections)
         self._turns = ConnectionTurns(limits)
         self._turns_of_users = ConnectionTurns(_alike(limits.most))
-        self._pool = self._direct = ConnectionPool(
-            _connector(complete(url, **settings), kind, kwargs), kept=limits.usual, outages=self.outages
-        )
+        connector, pool = _connector(complete(url, **settings), kind, kwargs), (limits.usual, self.outages)
+        self._pool = self._direct = ConnectionPool(connector, *pool)
         if pooler_url is not None:
             kind = PooledConnection if steady else PooledCursorConnection
             setup = PoolerSetup(opening(url, **settings), where=without_password(pooler_url))
-            self._pool = ConnectionPool(
-                _connector(complete_for_pooler(pooler_url), kind, kwargs, setup),
-                kept=limits.usual,
-                outages=self.outages,
-            )
+            connector = _connector(complete_for_pooler(pooler_url), kind, kwargs, setup)
+            self._pool = ConnectionPool(connector, *pool)
 
     def transact(self, work: Callable[[Tx], T], at: CommitPoints | None = None) -> T:
         """Run ``work`` in one transaction and commit it; run it again after errors that a repetition may resolve.

@@ -137,7 +137,7 @@ class ConnectionPool(Generic[C]):
     """Connections that ``connect`` makes. At most ``kept`` of them wait to be used again. ``outages`` is the log of the
     server's outages."""
 
-    def __init__(self, connect: Callable[[], C], *, kept: int, outages: OutageLog) -> None:
+    def __init__(self, connect: Callable[[], C], kept: int, outages: OutageLog) -> None:
         self._connect = connect
         self._kept = kept
         self.outages = outages

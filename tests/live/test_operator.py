@@ -23,12 +23,12 @@ def test_every_fault_leaves_few_lines_and_no_job_is_lost_or_ends_twice(
     ledger: Ledger,
     tmp_path: Path,
     request: pytest.FixtureRequest,
-    record_property: Callable[[str, object], None],
+    record_testsuite_property: Callable[[str, object], None],
     *,
     broker: str,
     size: TrialSize,
 ) -> None:
     with trial(size, ledger, request.getfixturevalue(broker), tmp_path) as made:
         run(made)
-    record_property("seconds to resume", made.resumed_s)
+    record_testsuite_property("seconds to resume", made.resumed_s)
     assert max(made.resumed_s.values()) < RESUMES_WITHIN_S, made.resumed_s
