@@ -23,7 +23,6 @@ _NAMESPACE = re.compile(r"[A-Za-z0-9._:-]{0,100}")
 def connect(
     url: str,
     *,
-    setting: str = "SLUICE_BROKER_URL",
     namespace: str = "",
     queue_type: str = "quorum",
     heartbeat_timeout_s: float = 15.0,
@@ -33,12 +32,12 @@ def connect(
 ) -> Broker:
     """Return the broker at ``url``. Nothing is sent yet, so a broker that is down raises Unreachable at the first use.
 
-    ``setting`` is the name that errors about the URL use. ``namespace`` begins the name of every queue. In Redis a
-    worker that was silent for ``heartbeat_timeout_s`` counts as dead. ``queue_type`` is for RabbitMQ. With ``keys``,
+    ``namespace`` begins the name of every queue. In Redis a worker that was silent for ``heartbeat_timeout_s`` counts as
+    dead. ``queue_type`` and ``process``, which begins the names of connections, are for RabbitMQ. With ``keys``,
     published messages are signed, and messages without a valid signature are not read. With an ``owner``, the broker
-    has to belong to that installation, or to none. ``process`` begins the names of connections to RabbitMQ.
+    has to belong to that installation, or to none.
     """
-    address = parse_address(url, setting=setting)
+    address = parse_address(url, setting="SLUICE_BROKER_URL")
     _check_namespace(namespace)
     encoder = JsonEncoder(keys)
     set_encoder(encoder)
@@ -47,12 +46,9 @@ def connect(
     if address.scheme in ("redis", "rediss"):
         from sluice.broker.redis.broker import RedisBroker  # noqa: PLC0415 # A sixth of a worker's start time.
 
+        place, timeout_s = namespace or NAMESPACE, heartbeat_timeout_s
         return RedisBroker(
-            address,
-            namespace=namespace or NAMESPACE,
-            heartbeat_timeout_s=heartbeat_timeout_s,
-            encoder=encoder,
-            owner=owner,
+            address, namespace=place, heartbeat_timeout_s=timeout_s, encoder=encoder, owner=owner
         )
     if queue_type not in QUEUE_TYPES:
         raise BadSetting(f"The queue type {queue_type!r} is not one of {', '.join(QUEUE_TYPES)}.")

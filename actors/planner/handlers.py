@@ -4,7 +4,7 @@ Every handler takes a ledger, the catalogue and a message, and returns messages.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -310,7 +310,10 @@ def _refuse_above_rate(tx: Tx, catalogue: Catalogue, ways: _Ways, refuse: Refuse
             each.number,
             f"Its tenant {tenant} may send {quota[tenant]} submissions a minute, and has sent more in this minute.",
         )
-    refused = {each.number for each, _ in above}
+    return _without(ways, {each.number for each, _ in above})
+
+
+def _without(ways: _Ways, refused: Collection[int]) -> _Ways:
     return _Ways(
         [each for each in ways.together if each[0].number not in refused],
         [each for each in ways.apart if each[0].number not in refused],

@@ -130,14 +130,15 @@ class Definitions:
 
     def _load(self, fetch: Fetch) -> Catalogue:
         settings = self._settings
-        return load(
+        catalogue = load(
             settings.apps,
             default_job_id=settings.default_job_id,
             delimiter=settings.key_delimiter,
             fetch=fetch,
             unknown_app_grace_s=settings.unknown_app_grace_s,
-            tenant_settings=settings.tenants,
         )
+        catalogue.tenant_settings = settings.tenants
+        return catalogue
 
     def _complain(self, faults: frozenset[Fault]) -> None:
         """Log each fault that is new, on one line."""

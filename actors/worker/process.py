@@ -81,8 +81,7 @@ class Process:
     ) -> None:
         self._settings = settings
         self._kept = kept or ExitStack()
-        self._definitions = definitions
-        self._ledger, self._broker = ledger, broker
+        self._definitions, self._ledger, self._broker = definitions, ledger, broker
         self._holdings = ClaimsInFlight(lease_s=settings.lease_s)
         self._to_plan = PublishBuffer(self._plan)
         self._tenant_turns = TenantTurns(ledger)

@@ -41,7 +41,7 @@ LIFETIME_S = 3600.0
 #: Seconds after which a connection that waits is closed.
 IDLE_S = 600.0
 #: Seconds without a failed attempt after which an older connection is sufficient proof that the server answers. Before
-#: that, only a connection made since is: a server without a free connection still answers those that exist.
+#: that, only a connection made since is: a server without a free connection still answers the existing ones.
 NO_FAILURE_S = 10.0
 
 

@@ -152,8 +152,8 @@ def with_upstream_failed(tx: Tx, jobs: list[int]) -> dict[JobName, int]:
 def keep(tx: Tx, jobs: Collection[int]) -> None:
     """Lock jobs that this transaction requests, so that none is removed. RemovedMeanwhile if one was.
 
-    Call this after the jobs that run again are locked. A lock before that would be one that two transactions can have,
-    and then both would wait for the stronger one.
+    Call this after the jobs that run again are locked. Two transactions can have this lock at the same time, and then
+    both would wait for the stronger one.
     """
     if len(tx.rows(_KEEP, jobs=[*jobs])) < len(jobs):
         raise RemovedMeanwhile

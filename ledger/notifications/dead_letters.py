@@ -85,7 +85,7 @@ def delivery_counts(tx: Tx, apps: Sequence[str] | None = None) -> DeliveryCounts
 
 def send_again(tx: Tx, events: Sequence[UUID] | None, apps: Sequence[str] | None = None) -> int:
     """Have the deliveries of these events attempted again that were given up; None means all of them. With ``apps``,
-    only those of events of their jobs. Return their number."""
+    only deliveries about their jobs. Return their number."""
     given = {"events": None if events is None else [*events], "apps": None if apps is None else [*apps]}
     rows = tx.rows(_SEND_AGAIN, **given)
     if rows:

@@ -70,7 +70,7 @@ _LIVES = in_states(LIVE)
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
-    """Selection of jobs. None, or no states, does not restrict. ``apps`` are the only apps whose jobs are selected.
+    """Selection of jobs. None, or no states, does not restrict. With ``apps``, only their jobs are selected.
     ``key`` is a prefix of the keys. ``added_by`` is the id of the job that has added them. ``late`` selects jobs that
     are or were late. ``readings`` are needed for the condition ``where``, and exist as far as definitions are
     available."""

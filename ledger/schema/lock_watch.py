@@ -1,6 +1,6 @@
 """Sessions that an upgrade waits for.
 
-A thread with a connection of its own asks the server every ``PAUSE_S`` seconds which sessions block those of the
+A thread with a connection of its own asks the server every ``PAUSE_S`` seconds which sessions block the sessions of the
 upgrade, and logs them. The waiting sessions cannot ask: each waits inside a statement. After a wait has ended the
 server does not know any more which sessions it was for, so the thread keeps the last answer for the error.
 

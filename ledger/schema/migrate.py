@@ -154,7 +154,7 @@ def upgrade(url: str, *, patience_s: float = PATIENCE_S) -> str:
 
 
 def require_no_newer(url: str, found: Schema | None) -> None:
-    """Refuse to migrate a ledger whose schema is newer than this code."""
+    """Refuse to migrate a ledger with a schema that is newer than this code."""
     if found and found.is_newer:
         raise _mismatch(url, found)
 

@@ -78,7 +78,7 @@ def _sql(module: Any, connection: psycopg.Connection[Any], schema: str) -> str:
 
 
 class _WrittenConnection:
-    """Connection of a migration that writes statements as text, and executes those that only read."""
+    """Connection of a migration that writes statements as text, and executes only statements that read."""
 
     def __init__(self, written: StringIO, connection: psycopg.Connection[Any], schema: str) -> None:
         self._written = written

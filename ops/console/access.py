@@ -1,6 +1,6 @@
 """Access control: the senders of requests, their roles, and the requests that are refused whatever their token.
 
-A request has one of these, and only the first one counts:
+Of these, only the first one in a request counts:
 
 1. ``Authorization: Bearer`` with a token: of ``SLUICE_CONSOLE_TOKEN`` (``operate``), of ``SLUICE_CONSOLE_VIEW_TOKEN``
    (``view``), or a named token of the file ``SLUICE_CONSOLE_TOKENS``

@@ -4,11 +4,11 @@ Invariants:
 
 - A sender of one tenant reads and changes only jobs, submissions, schedules, sagas, notifications and partitions of
   apps of its tenant. The decision is a part of the call's route, and the dispatcher applies it before the call
-  (``apps``, ``also``) and after it (``keeps``). A call that reads many objects reads only those of these apps.
+  (``apps``, ``also``) and after it (``keeps``). A call that reads many objects is limited to these apps.
 - A route without a decision is refused for such senders, like a call about the whole installation.
 - The tenant of an app is that of the console's definitions at the time of the request. An app that they do not have
   belongs to no tenant, and so does every app if the console has no definitions.
-- An object of another tenant is answered like one that does not exist.
+- An object of another tenant is answered like a missing object.
 
 A dependency between apps of two tenants is visible from both sides: the names, keys and states of jobs that wait for
 each other, in the graph of a job, in the reason for its state, and in the definition of the app. So are the jobs that
@@ -54,8 +54,8 @@ class OutOfReach(BadRequest):
 class Tenancy(Struct, frozen=True, kw_only=True):
     """Decision of a call about senders of one tenant. The functions get the console and the arguments of the call.
 
-    ``apps`` returns the apps of the named object. Without one, or with one of another tenant, the answer is 404.
-    ``also`` returns further apps that the act would concern. With one of another tenant, the answer is 403.
+    ``apps`` returns the apps of the named object. Without an app, or with an app of another tenant, the answer is 404.
+    ``also`` returns further apps that the act would concern. With an app of another tenant, the answer is 403.
     ``keeps`` returns the part of the answer that the sender may see. ``is_whole``: the call is about the whole
     installation, and refused.
     """

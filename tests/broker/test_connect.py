@@ -23,8 +23,8 @@ def test_a_wrong_address_is_an_error_with_a_reason_and_no_password(url: str, why
 
 
 def test_the_error_names_the_setting() -> None:
-    with pytest.raises(BadSetting, match=r"^--broker has no scheme"):
-        connect("localhost", setting="--broker")
+    with pytest.raises(BadSetting, match=r"^SLUICE_BROKER_URL has no scheme"):
+        connect("localhost")
 
 
 def test_an_unknown_queue_type_is_an_error() -> None:

@@ -66,6 +66,8 @@ REQUESTS: dict[str, tuple[dict[str, str], str, Any]] = {
     "GET /api/overview": ({}, "", None),
     "GET /api/jobs": ({}, "limit=500", None),
     "GET /metrics": ({}, "", None),
+    "GET /healthz": ({}, "", None),
+    "GET /readyz": ({}, "", None),
     "GET /api/graph": ({}, "", None),
     "GET /api/apps": ({}, "", None),
     "GET /api/apps/{app}": (_JOB, "", None),

@@ -20,6 +20,8 @@ TASKS = {
     "cancel",
     "retry",
     "a schedule firing",
+    "fair share of tenants",
+    "quotas of tenants",
     "chunk planning",
     "partition planning",
     "saga journal",

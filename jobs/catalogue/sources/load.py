@@ -55,7 +55,6 @@ from sluice.jobs.catalogue.sources.stau import (
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.notifications.rules import NotifyRule
-from sluice.jobs.policy.tenants import NO_SETTINGS, Tenants
 from sluice.jobs.text.server_address import without_password
 
 #: Jobs that one job may need or trigger, and that one definition may enumerate, at most.
@@ -71,7 +70,6 @@ def load(
     fetch: Fetch = fetch_nothing,
     instead: Mapping[str, Mapping[str, object]] = {},
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
-    tenant_settings: Tenants = NO_SETTINGS,
 ) -> Catalogue:
     """Return the apps and schedules of all sources as one catalogue. Raises DefinitionError with all faults.
 
@@ -102,7 +100,6 @@ def load(
         map(name_of, sources),
         confs,
         unknown_app_grace_s=unknown_app_grace_s,
-        tenant_settings=tenant_settings,
     )
 
 

@@ -7,7 +7,7 @@ Invariants:
 - The proxy must replace these headers in the requests of its clients. A header that arrives twice is joined with a
   comma, and a user with a comma is none.
 - A user has the role of its own entry in the file of tokens. Otherwise it has the role of the first entry of a group,
-  in the order of the file, that is one of its groups. A user without an entry has no access.
+  in the order of the file, among its groups. A user without an entry has no access.
 - No user has the name of a token, so an entry of the audit has one meaning.
 """
 

@@ -33,7 +33,7 @@ _LOG = logging.getLogger("sluice.metrics")
 ANSWER_S = 1.9
 #: Seconds of these that are left for the broker if the ledger does not answer.
 BROKER_S = 0.9
-#: Seconds for which metrics that came too late are returned instead of newer ones that are not known in time: 60, the
+#: Seconds for which metrics that came too late are returned instead of newer values that are not known in time: 60, the
 #: longest interval between two readings that is common.
 LATE_S = 60.0
 
