@@ -32,8 +32,8 @@ def connect(
 ) -> Broker:
     """Return the broker at ``url``. Nothing is sent yet, so a broker that is down raises Unreachable at the first use.
 
-    ``namespace`` begins the name of every queue. In Redis a worker that was silent for ``heartbeat_timeout_s`` counts as
-    dead. ``queue_type`` and ``process``, which begins the names of connections, are for RabbitMQ. With ``keys``,
+    ``namespace`` begins the name of every queue. In Redis a worker that was silent for ``heartbeat_timeout_s`` counts
+    as dead. ``queue_type`` and ``process``, which begins the names of connections, are for RabbitMQ. With ``keys``,
     published messages are signed, and messages without a valid signature are not read. With an ``owner``, the broker
     has to belong to that installation, or to none.
     """
