@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -49,12 +49,14 @@ _LOST = re.compile(
     r"the worker (?P<pid>\d+) on \S+ is lost, its lease ended: (?P<jobs>\d+) jobs? (was|were) taken back:"
     r" (?P<names>\S+/\S+(, \S+/\S+)*)(?P<more> and \d+ more)?"
 )
-_RUNNING = """
-SELECT job.app || '/' || job.key FROM job JOIN worker ON worker.id = job.worker
-WHERE job.state = 'running' AND worker.pid = %(pid)s
+_TAKEN_BACK = """
+SELECT DISTINCT job.app || '/' || job.key FROM transition JOIN job ON job.id = transition.job
+WHERE transition.verb = 'requeue' AND transition.at > %(since)s
 """
 #: Long jobs that a process has just begun, so that they still run when a fault takes effect.
-_LONG = f"""{_RUNNING} AND job.changed_at > clock_timestamp() - interval '1 second'
+_LONG = """
+SELECT job.app || '/' || job.key FROM job JOIN worker ON worker.id = job.worker
+WHERE job.state = 'running' AND worker.pid = %(pid)s AND job.changed_at > clock_timestamp() - interval '1 second'
 AND (job.app = 'left' AND job.key::int %% %(left_every)s = 0
      OR job.app = 'sink' AND job.key::int %% %(sink_every)s = 0)
 """
@@ -171,9 +173,9 @@ class OperatorTrial:
         self.submit()
         worker, log = self._busy_worker()
         pid, mark, mark_of_worker = log.process(), len(self.logs[0].lines()), len(log.lines())
+        since = self._now()
         worker.kill_all()
-        held = self.running(pid)
-        self._resumes("SIGKILL", lambda: self._loss_is_logged(pid, held, mark))
+        self._resumes("SIGKILL", lambda: self._loss_is_logged(pid, since, mark))
         worker.start_all()
         self._wait(lambda: log.has(" starts: ", mark_of_worker), within_s=60)
 
@@ -182,10 +184,11 @@ class OperatorTrial:
         self.submit()
         marks = self._marks()
         _, log = self._busy_worker()
-        pid = log.process()
+        pid, since = log.process(), self._now()
         os.kill(pid, signal.SIGSTOP)
-        held = self.running(pid)
-        self._wait(lambda: self._loss_is_logged(pid, held, marks["control"]), within_s=30 + self.size.lease_s)
+        self._wait(
+            lambda: self._loss_is_logged(pid, since, marks["control"]), within_s=30 + self.size.lease_s
+        )
         os.kill(pid, signal.SIGCONT)
         self._resumes("SIGSTOP", lambda: log.has("this process stood still for ", marks[log.name]))
         self._wait(lambda: log.has("the lease is renewed", marks[log.name]), within_s=30)
@@ -241,10 +244,6 @@ class OperatorTrial:
     def states(self) -> dict[str, int]:
         found = self.ledger.transact(lambda tx: tx.rows("SELECT state, count(*) FROM job GROUP BY state"))
         return dict(found)
-
-    def running(self, pid: int) -> set[str]:
-        """Return the jobs that this process runs."""
-        return set(self.ledger.transact(lambda tx: tx.column(_RUNNING, pid=pid)))
 
     def long(self, pid: int) -> list[str]:
         """Return the long jobs that this process has just begun."""
@@ -309,7 +308,7 @@ class OperatorTrial:
     def _heartbeats_pass(self) -> None:
         """Wait until each worker has renewed its lease once more, and has logged what it gathered for one line."""
         after_s = self.size.lease_s * 4 / 3 + GATHER_S
-        until = self.ledger.transact(lambda tx: tx.current_time()) + timedelta(seconds=after_s)
+        until = self._now() + timedelta(seconds=after_s)
         pids = [log.process() for log in self.logs[:3]]
         query = "SELECT lease_until FROM worker WHERE pid = ANY(%(pids)s) ORDER BY started_at DESC LIMIT 3"
         self._wait(
@@ -329,8 +328,9 @@ class OperatorTrial:
                 assert len(starts) == len(ends) <= (server in servers), f"{log.name}, {server}:\n{shown}"
                 assert starts or server not in servers or log.name == "console", f"{log.name}:\n{shown}"
 
-    def _loss_is_logged(self, pid: int, held: set[str], mark: int) -> bool:
-        """Return whether the control worker has named the lost worker, and counted these jobs. It names at most ten."""
+    def _loss_is_logged(self, pid: int, since: datetime, mark: int) -> bool:
+        """Return whether the control worker has named the lost worker, and exactly the jobs that were taken back. It
+        names at most ten."""
         told = [
             found
             for line in self.logs[0].since(mark)
@@ -338,7 +338,9 @@ class OperatorTrial:
         ]
         named = {name for line in told for name in line["names"].split(", ")}
         counted = sum(int(line["jobs"]) for line in told)
-        return counted >= len(held) and (held <= named or any(line["more"] for line in told))
+        taken = set(self.ledger.transact(lambda tx: tx.column(_TAKEN_BACK, since=since)))
+        has_more = any(line["more"] for line in told)
+        return counted == len(taken) > 0 and (named <= taken if has_more else named == taken)
 
     def _resumes(self, name: str, also: Callable[[], bool]) -> None:
         """Measure the time to the next success, unless all jobs have succeeded already."""
@@ -346,6 +348,9 @@ class OperatorTrial:
         self._wait(lambda: self._successes() > before or self.is_calm(), within_s=90)
         self.resumed_s[name] = round(time.monotonic() - began, 2)
         self._wait(also, within_s=60)
+
+    def _now(self) -> datetime:
+        return self.ledger.transact(lambda tx: tx.current_time())
 
     def _successes(self) -> int:
         return self.states().get(State.SUCCEEDED, 0)
