@@ -15,7 +15,7 @@ AGAIN_S = 1.0
 
 def while_unreachable(write: Callable[[], _T], stop: Event, what: str, count: int = 1) -> _T | None:
     """Write to the ledger, again and again while it is unreachable. Return None if ``stop`` is set before that
-    succeeds. ``what`` and ``count`` are for the log of the outage: so many "results recorded late"."""
+    succeeds. ``what`` and ``count`` are for the log of the outage, for example 3 "results recorded late"."""
     waits = False
     while True:
         try:

@@ -24,7 +24,7 @@ from sluice.ledger.recovery import leases
 
 _LOG = logging.getLogger("sluice.worker")
 
-#: Name of this part of a process among those that an outage of the ledger affects.
+#: Name of the heartbeat in the log of outages of the ledger.
 _PART = "heartbeat"
 #: Seconds that a thread must wake up too late for the log to say that its process stood still.
 STOOD_STILL_S = 1.0

@@ -53,7 +53,7 @@ WITH RECURSIVE line (pool) AS (
 )
 SELECT pool FROM line LIMIT %(limit)s
 """
-# Steps from pool to pool along ``job_slot`` and ``job_slot_queue``, however many jobs have slots or wait.
+# Steps from pool to pool along ``job_slot`` and ``job_slot_queue``, for any number of jobs with slots or in the queue.
 _USED_POOLS = f"""
 WITH RECURSIVE line (pool) AS (
     (SELECT pool FROM job WHERE pool IS NOT NULL AND state IN ({_DISPATCHED}) ORDER BY pool LIMIT 1)

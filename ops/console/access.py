@@ -1,4 +1,4 @@
-"""Access control: the senders of requests, their roles, and the requests that are refused whatever their token.
+"""Access control: the senders of requests, their roles, and the requests that are refused with any token.
 
 Of these, only the first one in a request counts:
 

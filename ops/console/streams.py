@@ -207,7 +207,7 @@ class Streams:
         return found | self._lists(tx, watched)
 
     def _lists(self, tx: Tx, watched: set[WatchedObject]) -> dict[WatchedObject, Any]:
-        """Return the watched lists. Each is read once, whatever number of tenants watch their parts of it."""
+        """Return the watched lists. Each is read once for all tenants that watch their parts of it."""
         found: dict[WatchedObject, Any] = {}
         for kind, read in (("schedules", _schedules), ("overview", self._overviews)):
             if lists := [watch for watch in watched if watch.kind == kind]:

@@ -3,10 +3,10 @@
 A session is stored in its cookie: the name of a token, the time at which it was opened, and a signature. Invariants:
 
 - The key of the signature is derived from the SHA-256 of the token. So each console with the token accepts the session,
-  whichever console has opened it and however often that was restarted. If a token is replaced or removed, its sessions
+  also of another console, and after restarts. If a token is replaced or removed, its sessions
   are invalid with the next request.
 - A session has no role. It has the role and the tenant that its token has at the time of the request.
-- A session is valid for ``LASTS`` and no longer, wherever it was kept.
+- A session is valid for ``LASTS`` and no longer.
 - The token cannot be computed from a session. A client with a session can test guesses of the token on it. A client
   without a session can only send a forged session, which is treated like a wrong token (``is_signed``).
 - A reader of the file of tokens cannot use a token, but can sign sessions. So the file is as secret as the tokens.
