@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
 
@@ -62,8 +62,10 @@ def _submitter(ground: BenchEnvironment, processes: int) -> Iterator[_Submitter]
     from pgqueuer import Queries  # noqa: PLC0415 - nor need this
 
     command = [sys.executable, "-m", _JOBS, str(BATCH)]
-    # asyncpg takes the options of libpq for settings of the server.
-    url = urlsplit(ground.ledger_url)._replace(query="").geturl()
+    # asyncpg takes the options of libpq for settings of the server. Host and port may be in the query, too.
+    parts = urlsplit(ground.ledger_url)
+    query = urlencode([pair for pair in parse_qsl(parts.query) if pair[0] in ("host", "port")])
+    url = parts._replace(query=query).geturl()
     with asyncio.Runner() as runner:
         connection = runner.run(asyncpg.connect(url))
         try:
