@@ -69,13 +69,8 @@ class BoundedReader(Generic[T]):
     def _run(self, current: "_PendingRead[T]") -> None:
         try:
             current.result = self._read()
-        except Unreachable as error:
-            # The log of the outage of its server has the lines about its begin and its end.
-            missed(error, f"reads without an answer: {self._subject}")
         except SluiceError as error:
-            if not self._failed:
-                self._log.warning("%s: unknown for now: %s", self._subject, error)
-            self._failed = True
+            self._note(error)
         except Exception:
             # A defect of Sluice. The caller knows no value, and the log has the cause.
             if not self._failed:
@@ -87,6 +82,15 @@ class BoundedReader(Generic[T]):
             self._failed = False
         finally:
             current.end()
+
+    def _note(self, error: SluiceError) -> None:
+        """Log the begin of an outage, unless the log of the server's outages has it."""
+        if isinstance(error, Unreachable) and error.outages is not None:
+            missed(error, f"reads without an answer: {self._subject}")
+            return
+        if not self._failed:
+            self._log.warning("%s: unknown for now: %s", self._subject, error)
+        self._failed = True
 
 
 class _PendingRead(Generic[T]):

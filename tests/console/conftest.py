@@ -26,7 +26,7 @@ from tests.ops.typist import Typist
 
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 30.0
-_ADDRESS = re.compile(r"http://\S+:\d+\S*")
+_ADDRESS = re.compile(r"http://[^\s;]+:\d+[^\s;]*")
 #: Token of consoles that get no other.
 TOKEN = "the token of these tests"
 SIGNED = {"Authorization": f"Bearer {TOKEN}"}

@@ -64,7 +64,7 @@ def test_a_read_that_does_not_end_is_sent_as_a_failure(world: World, monkeypatch
     wire = Proxy(world.url, default_port=5432)
     try:
         with closing(Ledger(wire.url)) as ledger:
-            streams = Streams(ledger.transact, lambda tx: overview(tx, []), lambda: ledger.outages)
+            streams = Streams(ledger.transact, lambda tx: overview(tx, []), outages=lambda: ledger.outages)
             with closing(streams):
                 told = events(streams)
                 assert next(told)[0] == "overview"
