@@ -34,7 +34,10 @@ def console_of(world: World, gate: AccessControl, *sources: str) -> Answering:
     installation = Installation(desk)
     client = Client(world.ledger, world.queue.extend, lambda: world.catalogue)
     installation.ledger, installation.client = world.ledger, client
-    return Answering(ConsoleContext(desk, installation), gate, ROUTES, Files())
+    console = ConsoleContext(desk, installation)
+    # Nothing closes the ledger that a console opens for its probes and metrics.
+    console._apart.ledger = world.ledger
+    return Answering(console, gate, ROUTES, Files())
 
 
 class Asker:
