@@ -117,22 +117,21 @@ class Counter:
     def _start_held(self) -> None:
         """Start held messages in the order of arrival, across all queues of a tenant."""
         while self._held:
-            if self._held[0].feed.is_stale(self._held[0].delivery):
-                self._held.popleft()
-            elif self._pool.take():
-                self._start(self._next_held().delivery)
-                self._spare_since = self._clock()
-            else:
+            held = self._next_held()
+            is_stale = held.feed.is_stale(held.delivery)
+            if not is_stale and not self._pool.take():
                 return
+            self._held.remove(held)
+            if not is_stale:
+                self._start(held.delivery)
+                self._spare_since = self._clock()
 
     def _next_held(self) -> HeldMessages:
-        """Remove and return the first held message of the tenant that is next."""
+        """Return the first held message of the tenant that is next."""
         if len(self._held) < 2 or not self._shares.has_tenants:
-            return self._held.popleft()
+            return self._held[0]
         queue = self._shares.ordered(dict.fromkeys(held.feed.queue for held in self._held))[0]
-        chosen = next(held for held in self._held if held.feed.queue == queue)
-        self._held.remove(chosen)
-        return chosen
+        return next(held for held in self._held if held.feed.queue == queue)
 
     def _see_to_spare(self) -> None:
         """Update whether a slot is to spare. A slot that waits for RabbitMQ's answer counts as such, because RabbitMQ

@@ -1,9 +1,11 @@
 """When the intake from RabbitMQ comes again if nothing happens before."""
 
 from math import inf
+from typing import Any
 
 import pytest
 
+from sluice.broker.consumer.fair_share import FairShare
 from sluice.broker.consumer.intake import IDLE_S, Rota, SharedSlots
 from sluice.broker.consumer.redelivery import Parking
 from sluice.broker.consumer.slots import SlotPool
@@ -34,3 +36,32 @@ def test_a_pool_without_a_slot_to_spare_is_given_up_after_the_grace_time() -> No
     assert asked.turn() == IDLE_S, "its lanes are closed now"
     pool.put_back(2)
     assert asked.turn() == inf, "its queues are empty"
+
+
+class HeldFeed:
+    """A feed that is never ready, and has the messages that the test gives it."""
+
+    is_ready = False
+    on_arrival: Any = None
+
+    def __init__(self, queue: str, stale: tuple[str, ...] = ()) -> None:
+        self.queue = queue
+        self._stale = stale
+
+    def is_stale(self, delivery: str) -> bool:
+        return delivery in self._stale
+
+
+def test_a_tenant_whose_first_message_is_stale_loses_neither_its_turn_nor_a_slot() -> None:
+    pool, clock, started = SlotPool(3), Clock(), []
+    shares = FairShare(lambda: {"a": "risk", "b": "growth"}, clock=clock)
+    asked: Any = Counter(SharedSlots(pool, Rota(("a", "b"), shares)), started.append, Parking(), clock)
+    feeds = {"a": HeldFeed("a"), "b": HeldFeed("b", stale=("b1",))}
+    for feed in feeds.values():
+        asked.add(feed)
+    shares.started("a")  # so growth is next
+    for message in ("a1", "a2", "b1", "b2"):
+        feeds[message[0]].on_arrival(message)
+    asked.turn()
+    assert started == ["b2", "a1", "a2"]
+    assert pool.free == 0
