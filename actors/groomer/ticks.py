@@ -74,10 +74,11 @@ def _missing(ledger: Ledger, announced: Sequence[Message], depths: Depths) -> li
     room = {app: ready[app] - many for app, many in waiting.items()}
     missing: list[Message] = []
     for message in announced:
-        app = message.app if isinstance(message, Execute) else ""
-        if room.get(app, 1) > 0:
-            missing.append(message)
-            room[app] = room.get(app, LIMIT) - 1
+        if isinstance(message, Execute) and message.app in room:
+            if room[message.app] <= 0:
+                continue
+            room[message.app] -= 1
+        missing.append(message)
     return missing
 
 
