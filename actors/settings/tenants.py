@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from sluice.jobs.policy.tenants import Tenant, Tenants, is_tenant_name
+from sluice.jobs.policy.tenants import NAME_ADVICE, Tenant, Tenants, is_tenant_name
 
 
 def read_tenants(path: str) -> Tenants:
@@ -19,5 +19,5 @@ def read_tenants(path: str) -> Tenants:
         raise ValueError(f"{path}: {error}") from None
     for name in found:
         if not is_tenant_name(name):
-            raise ValueError(f"{path}: {name!r} is no name; write lower-case letters, digits and hyphens")
+            raise ValueError(f"{path}: {name!r} is no name; {NAME_ADVICE}")
     return Tenants(found)

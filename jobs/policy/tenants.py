@@ -15,6 +15,8 @@ DEFAULT_TENANT = "default"
 #: Longest name of a tenant: 60, which fits into a label of Kubernetes.
 _CHARACTERS_MAX = 60
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
+#: Advice to a user whose name of a tenant is refused.
+NAME_ADVICE = "write lower-case letters, digits and hyphens, for example risk"
 
 
 class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

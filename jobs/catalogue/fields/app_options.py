@@ -41,7 +41,7 @@ from sluice.jobs.keys.partitions import Partitioning
 from sluice.jobs.keys.template import Template
 from sluice.jobs.model.queues import CONTROL
 from sluice.jobs.policy.policy import Policy
-from sluice.jobs.policy.tenants import DEFAULT_TENANT, is_tenant_name
+from sluice.jobs.policy.tenants import DEFAULT_TENANT, NAME_ADVICE, is_tenant_name
 
 TEMPLATE_WORDS = ("job_id", "job_id_template", "identifiers", "autofill_values", "depends_on", "valid_if_or")
 #: Options that an app with chunks cannot have.
@@ -112,7 +112,7 @@ def _tenant(words: Mapping[str, object], at: At) -> str:
     written = words.get("tenant", DEFAULT_TENANT)
     if isinstance(written, str) and is_tenant_name(written):
         return written
-    at.add(f"tenant: {written!r} is no name; write lower-case letters, digits and hyphens, for example risk")
+    at.add(f"tenant: {written!r} is no name; {NAME_ADVICE}")
     return DEFAULT_TENANT
 
 

@@ -9,7 +9,7 @@ import secrets
 from typing import Any
 
 from sluice.jobs.errors import BadRequest
-from sluice.jobs.policy.tenants import is_tenant_name
+from sluice.jobs.policy.tenants import NAME_ADVICE, is_tenant_name
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
@@ -45,7 +45,7 @@ def run(context: CommandContext, options: Options) -> int:
     if options.tenant is not None and not is_tenant_name(options.tenant):
         raise BadRequest(
             f"{options.tenant!r} is no name of a tenant.",
-            advice="Write lower-case letters, digits and hyphens, for example risk.",
+            advice=f"{NAME_ADVICE.capitalize()}.",
         )
     token = f"{PREFIX}{secrets.token_urlsafe(_RANDOM_BYTES)}"
     tenant = {} if options.tenant is None else {"tenant": options.tenant}
