@@ -96,8 +96,10 @@ class Retention:
         self._log(removed, began)
 
     def _log(self, removed: Removed, now: float) -> None:
-        """Log what was removed since the last line, at most once in ``LINE_EVERY_S``: where jobs end all the time, each
-        tick removes some."""
+        """Log what was removed since the last line, at most once in ``LINE_EVERY_S``.
+
+        In an installation where jobs end all the time, each tick removes some.
+        """
         self._unlogged += removed
         if self._unlogged == Removed() or now - self._logged_at < LINE_EVERY_S:
             return

@@ -90,7 +90,7 @@ class FairShare:
                 use.change(-1, self._clock())
 
     def ordered(self, queues: Iterable[str]) -> list[str]:
-        """Return the queues, those of the tenant with the least use for its weight first."""
+        """Return the queues, sorted by the use of their tenants for their weights, least use first."""
         given = list(queues)
         tenants = self._tenants()
         if not tenants or len(given) < 2:

@@ -36,7 +36,7 @@ def caller(desk: Typist) -> Iterator[Caller]:
 
 
 class Notes:
-    """Entries of the console in the audit since the last read. Those of commands that prepare a test are left out."""
+    """Entries of the console in the audit since the last read. Entries of commands that prepare a test are left out."""
 
     def __init__(self, desk: Typist) -> None:
         self._desk = desk
