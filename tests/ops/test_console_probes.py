@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http import HTTPStatus
 from itertools import count
+from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
@@ -39,9 +40,10 @@ BOUND_S = 2.0 + 3.0
 
 
 @contextmanager
-def probed(url: str) -> Iterator[ListenAddress]:
-    """Serve a console with the ledger of this URL."""
-    with OperatorContext(Settings(ledger_url=url)) as context, closing(Ledger(url)) as ledger:
+def probed(url: str, *sources: Path) -> Iterator[ListenAddress]:
+    """Serve a console with the ledger of this URL, and with these definitions."""
+    settings = Settings(ledger_url=url, apps=tuple(map(str, sources)))
+    with OperatorContext(settings) as context, closing(Ledger(url)) as ledger:
         installation = Installation(context)
         installation.ledger = ledger
         answering = Answering(ConsoleContext(context, installation), AccessControl(TOKEN), ROUTES, Files())
@@ -75,6 +77,17 @@ def test_the_metrics_name_the_build(world: World) -> None:
     assert found["sluice_build_info", (release(), REVISION)] == 1
     assert found["sluice_ledger_up", ()] == 1
     assert ("sluice_workers", ("alive",)) in found
+
+
+def test_the_metrics_name_the_tenant_of_each_app(world: World, tmp_path: Path) -> None:
+    source = tmp_path / "apps.yaml"
+    source.write_text(
+        "a: {job_id: '{x}', bash_cmd: 'true', tenant: risk}\nb: {job_id: '{x}', bash_cmd: 'true'}\n"
+    )
+    with probed(world.url, source) as place:
+        found = read(caller(place, token=TOKEN).gets("/metrics").body.decode())
+    named = {labels for name, labels in found if name == "sluice_app_info"}
+    assert named == {("a", "risk"), ("b", "default")}
 
 
 @pytest.fixture(params=["away", "hangs"])

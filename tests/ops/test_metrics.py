@@ -255,6 +255,7 @@ ELSEWHERE = {
     families.CONNECTIONS_MAX: ("test_metrics", "test_the_limit_of_connections_is_the_one_of_the_server"),
     families.LEDGER_UP: ("test_console_probes", "test_a_ledger_that_is_back_is_reported"),
     families.BUILD_INFO: ("test_console_probes", "test_the_metrics_name_the_build"),
+    families.APP_INFO: ("test_console_probes", "test_the_metrics_name_the_tenant_of_each_app"),
     families.BROKER_UP: ("test_metrics_of_brokers", "test_without_the_broker_the_other_metrics_remain"),
     families.BROKER_MESSAGES: (
         "test_metrics_of_brokers",
@@ -427,7 +428,7 @@ def test_metric_names_follow_the_conventions() -> None:
         assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
         assert not family.name.endswith(("_ms", "_minutes"))
         assert set(family.labels) <= {
-            *("app", "state", "kind", "queue", "pool", "table", "digest"),
+            *("app", "tenant", "state", "kind", "queue", "pool", "table", "digest"),
             *("version", "schema"),
         }
 

@@ -34,7 +34,7 @@ def test_the_table_of_metrics_is_made_from_the_code() -> None:
 
 def test_the_numbers_of_series_are_those_of_the_families() -> None:
     of_states = {families.JOBS, families.TRANSITIONS}
-    others = [family for family in FAMILIES if family.labels in (("app",), ("queue",))]
+    others = [family for family in FAMILIES if family.labels in (("app",), ("app", "tenant"), ("queue",))]
     histogram = len(BUCKETS_S) + 3
     most = len(of_states) * len(State) + len(TIMED) * histogram + len(others)
     plain = {State.WAITING, State.READY, State.RUNNING, State.EXECUTED, State.SUCCEEDED}

@@ -83,13 +83,21 @@ class Metrics:
         return {
             families.BUILD_INFO: {(release(), REVISION): 1},
             families.LEDGER_UP: {(): float(is_up)},
+            families.APP_INFO: dict.fromkeys(self._tenants().items(), 1),
             **(found or {}),
             **of_broker,
         }
 
+    def _tenants(self) -> dict[str, str]:
+        """Return the tenant of each app of the definitions, if this process has any."""
+        if not self._context.settings.apps:
+            return {}
+        catalogue = self._context.catalogue
+        return {app: catalogue.tenant_of(app) for app in catalogue}
+
     def _read_ledger(self) -> dict[Family, Values]:
         settings = self._context.settings
-        defined = [*self._context.catalogue] if settings.apps else []
+        defined = [*self._tenants()]
 
         def ask(tx: Tx) -> dict[Family, Values]:
             return numbers(tx, defined, keep_s=settings.keep_history_s, keep_jobs_s=settings.keep_jobs_s)

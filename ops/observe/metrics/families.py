@@ -60,6 +60,12 @@ APP_DEFINITIONS = Family(
     ("app",),
     "How many different definitions of the app living workers use; more than 1 only during a roll-out.",
 )
+APP_INFO = Family(
+    "sluice_app_info",
+    MetricKind.GAUGE,
+    ("app", "tenant"),
+    "1 for each app of the definitions that this process has loaded. Multiply another metric by it to add the tenant.",
+)
 WORKER_DEFINITIONS = Family(
     "sluice_worker_definitions",
     MetricKind.GAUGE,
@@ -244,7 +250,17 @@ BROKER_DEAD = Family(
 FAMILIES = (
     *(LEDGER_UP, BUILD_INFO),
     *(JOBS, TRANSITIONS, STATE_SECONDS, QUEUE_DEPTH, OLDEST_READY, QUEUE_WORKERS, APP_DEFINITIONS),
-    *(WORKER_DEFINITIONS, WORKERS, THREADS, LEASE_LOSSES, REFUSED, REFUSED_SUBMISSIONS, REPAIRS, ROUND_TRIPS),
+    *(
+        APP_INFO,
+        WORKER_DEFINITIONS,
+        WORKERS,
+        THREADS,
+        LEASE_LOSSES,
+        REFUSED,
+        REFUSED_SUBMISSIONS,
+        REPAIRS,
+        ROUND_TRIPS,
+    ),
     *(SCHEDULE_LATE, UNPLANNED, LEADER, LINEAGE_DROPPED, BLOBS_LOST, NOTIFICATIONS),
     *(SUBMISSIONS, POOL_SLOTS, POOL_TAKEN, POOL_WAITING, RETENTION_OVERDUE, RETENTION_BACKLOG),
     *(TABLE_BYTES, TABLE_DEAD_ROWS, OLDEST_TRANSACTION, CONNECTIONS, CONNECTIONS_MAX),
