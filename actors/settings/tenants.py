@@ -20,4 +20,8 @@ def read_tenants(path: str) -> Tenants:
     for name in found:
         if not is_tenant_name(name):
             raise ValueError(f"{path}: {name!r} is no name; {NAME_ADVICE}")
+    prefixes: dict[str, str] = {}
+    for name, tenant in found.items():
+        if tenant.prefix is not None and (other := prefixes.setdefault(tenant.prefix, name)) != name:
+            raise ValueError(f"{path}: {other} and {name} have the same prefix")
     return Tenants(found)

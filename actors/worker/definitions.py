@@ -130,15 +130,14 @@ class Definitions:
 
     def _load(self, fetch: Fetch) -> Catalogue:
         settings = self._settings
-        catalogue = load(
+        return load(
             settings.apps,
             default_job_id=settings.default_job_id,
             delimiter=settings.key_delimiter,
             fetch=fetch,
             unknown_app_grace_s=settings.unknown_app_grace_s,
+            tenants=settings.tenants,
         )
-        catalogue.tenant_settings = settings.tenants
-        return catalogue
 
     def _complain(self, faults: frozenset[Fault]) -> None:
         """Log each fault that is new, on one line."""

@@ -25,6 +25,7 @@ class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``weight`` is its share of the workers, in proportion to the weights of the other tenants with work. The others are
     quotas: with ``active_jobs`` jobs, further submissions wait; above ``submissions_per_minute``, they are refused.
     ``result_bytes`` and ``output_bytes`` limit the result of one job, and each complete output that is kept of it.
+    ``prefix`` begins the names of all its apps, and of no other tenant's.
     """
 
     weight: Annotated[float, Meta(gt=0, le=1000)] = 1.0
@@ -32,6 +33,7 @@ class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     submissions_per_minute: Annotated[int, Meta(ge=1)] | None = None
     result_bytes: Annotated[int, Meta(ge=1)] | None = None
     output_bytes: Annotated[int, Meta(ge=1)] | None = None
+    prefix: Annotated[str, Meta(min_length=1)] | None = None
 
 
 #: Settings of a tenant that is not configured.
@@ -45,6 +47,18 @@ class Tenants(Struct, frozen=True):
 
     def of(self, name: str) -> Tenant:
         return self.by_name.get(name, UNLIMITED)
+
+    def fault_of_name(self, app: str, tenant: str) -> str | None:
+        """Return why an app of this tenant may not have this name, or None. The longest prefix decides."""
+        prefixes = {each.prefix: name for name, each in self.by_name.items() if each.prefix is not None}
+        begun = [prefix for prefix in prefixes if app.startswith(prefix)]
+        owner = prefixes[max(begun, key=len)] if begun else None
+        own = self.of(tenant).prefix
+        if owner == tenant or (owner is None and own is None):
+            return None
+        if own is not None:
+            return f"the name of an app of the tenant {tenant} begins with {own!r}"
+        return f"a name that begins with {max(begun, key=len)!r} is for apps of the tenant {owner}, not of {tenant}"
 
 
 #: No tenant is configured.

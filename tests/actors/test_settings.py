@@ -306,6 +306,7 @@ def test_tenants_are_read_from_a_file(tmp_path: Path) -> None:
         ("risk: {weight: 0}", "Expected `float` > 0"),
         ("risk: {wait: 1}", "unknown field `wait`"),
         ("Risk: {}", "'Risk' is no name"),
+        ("risk: {prefix: a.}\ngrowth: {prefix: a.}", "risk and growth have the same prefix"),
         ("- risk", "Expected `object`"),
         ("{", "not YAML"),
         (None, "cannot be read"),
