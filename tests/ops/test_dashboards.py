@@ -161,7 +161,7 @@ def test_each_alarm_of_the_overview_has_an_alert_of_its_name() -> None:
 
 
 def test_alerts_and_headings_of_the_runbook_match() -> None:
-    described = RUNBOOK.read_text().partition("\n## Alarms\n")[2].partition("\n## ")[0]
+    described = RUNBOOK.read_text().partition("\n## Alerts\n")[2].partition("\n## ")[0]
     headings = re.findall(r"^### ([a-z-]+)$", described, re.MULTILINE)
     wanted = [rule["annotations"]["runbook_url"].partition("#")[2] for rule in RULES]
     assert len(headings) == len(set(headings))
