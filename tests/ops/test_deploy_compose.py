@@ -82,7 +82,7 @@ def test_optional_settings_are_passed_on_and_may_be_empty(services: dict[str, An
     for name in ("control", "worker", "console"):
         handed_on = {word for word, value in services[name]["environment"].items() if value is None}
         assert handed_on >= OF_TRACES | {
-            *("SLUICE_TRACE", "SLUICE_BLOBS_URL", "SLUICE_SANDBOX"),
+            *("SLUICE_TRACE", "SLUICE_BLOBS_URL", "SLUICE_SANDBOX", "SLUICE_TENANTS"),
             *("SLUICE_LINEAGE_URL", "SLUICE_LINEAGE_NAMESPACE", "SLUICE_LINEAGE_DATASET_NAMESPACE"),
         }
         empty = dict.fromkeys(handed_on, "")
