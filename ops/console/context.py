@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from sluice.actors.audit_results import Reading
 from sluice.actors.client import Client
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.model.submission import JSON
@@ -18,7 +19,6 @@ from sluice.ops.documents.backlog import Recent
 from sluice.ops.observe.metrics.collect import Metrics
 from sluice.ops.observe.overview.alarms import OwnDefinitions
 from sluice.ops.observe.overview.page import Overview, overview
-from sluice.ops.operations.audit_results import Reading
 from sluice.ops.operations.context import OperatorContext
 from sluice.ops.operations.installation import Installation
 

@@ -19,6 +19,7 @@ from sluice.actors.assembly import (
     telling,
     tracing,
 )
+from sluice.actors.audit_results import Reading, audited
 from sluice.actors.client import Client
 from sluice.broker.interface import Broker
 from sluice.broker.owner import InstallationOwner
@@ -26,7 +27,6 @@ from sluice.jobs.errors import ForeignBroker, Unreachable
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.observe.outages import OWNER_UNCHECKED, missed
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ops.operations.audit_results import Reading, audited
 from sluice.ops.operations.context import OperatorContext, at_command_line
 
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sluice.actors import audit_results
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.app import App
@@ -21,7 +22,6 @@ from sluice.ops.console.tenancy import NARROWED, OF_APP, listed
 from sluice.ops.documents.app_document import AppDocument, as_document
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.layout.numbers import Frame, Placed, Way, laid
-from sluice.ops.operations import audit_results
 
 KeyedBy = Literal["template", "chunk", "partition"]
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from sluice.actors import audit_results
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON, Rerun, SubmissionState
 from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, action
 from sluice.ops.console.tenancy import OF_APP, Tenancy
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.rerun import again, ended_job

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
+from sluice.actors import audit_results
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.notifications.rules import JobEvent
 from sluice.ledger.database.connection import Tx
@@ -16,7 +17,6 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.console.tenancy import NARROWED, listed
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.job_names import job_of
 
 

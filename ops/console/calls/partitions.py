@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from sluice.actors import audit_results
 from sluice.actors.branches import branch_of
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import TableOf, table_of, tables_of
@@ -24,7 +25,6 @@ from sluice.ops.console.http_message import Unreadable
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.console.tenancy import NARROWED, Tenancy, TenantReach
 from sluice.ops.documents.partition_grid import BadWindow, Grid, grid
-from sluice.ops.operations import audit_results
 
 
 class Held(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, convert
 
+from sluice.actors import audit_results
 from sluice.jobs.model.submission import Submission, SubmissionState
 from sluice.ledger.reads.saga_details import SagaLine, open_sagas
 from sluice.ops.console.calls.job_acts import BY, RetriedJobs
@@ -11,7 +12,6 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.console.tenancy import OF_APP, listed
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.sagas import failed_undo, fatal_saga
 
 

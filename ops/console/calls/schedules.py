@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from sluice.actors import audit_results
 from sluice.actors.scheduler import manual
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ledger.reads.schedule_states import Scheduled
 from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.console.tenancy import Tenancy, listed
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.schedules import ScheduleDocument, all_schedules, known_ids
 from sluice.ops.operations.timetable import coming_of, defined, require_due
 from sluice.scheduler.due_times import BrokenTrigger

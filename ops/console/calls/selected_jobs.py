@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from sluice.actors import audit_results
 from sluice.jobs.keys.key_fields import readings_for
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.text.filter_parser import parse_condition
@@ -13,7 +14,6 @@ from sluice.ops.console.context import ConsoleContext
 from sluice.ops.console.paging import read_token, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, action
 from sluice.ops.console.tenancy import NARROWED
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.selected_jobs import (
     BATCH,
     JobOperation,

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
+from sluice.actors import audit_results
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import JSON, Submission, SubmissionState
 from sluice.jobs.states import State
@@ -28,7 +29,6 @@ from sluice.ops.console.identity.roles import Role
 from sluice.ops.console.paging import Paging, write_token
 from sluice.ops.console.route import CallArguments, NoParameters, Route, action
 from sluice.ops.console.tenancy import Tenancy, listed
-from sluice.ops.operations import audit_results
 from sluice.planner.bubble_up.walk import mode_of, require_fit
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from sluice.actors import audit_results
 from sluice.actors.branches import Difference, Moved, sync
 from sluice.actors.worker.definitions import Definitions
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph, Table
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 

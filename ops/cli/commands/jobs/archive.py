@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
+from sluice.actors import audit_results
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.states import State
 from sluice.ledger import managed_tasks
@@ -18,7 +19,6 @@ from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.archive import archive_named
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.selected_jobs import JobOperation, archiving

@@ -3,12 +3,12 @@
 import argparse
 from uuid import UUID
 
+from sluice.actors import audit_results
 from sluice.jobs.errors import BadRequest
 from sluice.ledger.notifications.dead_letters import send_again
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 

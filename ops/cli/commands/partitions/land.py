@@ -7,11 +7,11 @@ that were made from it become stale.
 import argparse
 from collections.abc import Iterator
 
+from sluice.actors import audit_results
 from sluice.actors.client import Landing
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 

@@ -6,12 +6,12 @@ each app that fills a table with stale partitions.
 
 import argparse
 
+from sluice.actors import audit_results
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import by_of, by_option
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 

@@ -4,12 +4,12 @@ goes on after it.
 
 import argparse
 
+from sluice.actors import audit_results
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.flight_texts import counted
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.sagas import failed_undo

@@ -5,6 +5,7 @@ schedule.
 import argparse
 from datetime import datetime
 
+from sluice.actors import audit_results
 from sluice.actors.scheduler.manual import fire
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.schedules.schedule import iso
@@ -13,7 +14,6 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.submission_options import is_waiting, moment_option, wait_options
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.timetable import defined, require_due
 

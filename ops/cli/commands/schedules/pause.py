@@ -2,12 +2,12 @@
 
 import argparse
 
+from sluice.actors import audit_results
 from sluice.actors.scheduler.manual import pause
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import known_ids
 

@@ -4,12 +4,12 @@ made up for.
 
 import argparse
 
+from sluice.actors import audit_results
 from sluice.actors.scheduler.manual import resume
 from sluice.ledger.reads import schedule_states as reads
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.schedules import known_ids
 

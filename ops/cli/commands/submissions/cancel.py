@@ -5,12 +5,12 @@ selected jobs regardless of other submissions.
 import argparse
 from functools import partial
 
+from sluice.actors import audit_results
 from sluice.ledger.reads import saga_details
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job

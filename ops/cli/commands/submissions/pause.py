@@ -2,10 +2,10 @@
 
 import argparse
 
+from sluice.actors import audit_results
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 
 

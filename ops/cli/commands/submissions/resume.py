@@ -4,6 +4,7 @@ import argparse
 
 import msgspec
 
+from sluice.actors import audit_results
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import NUL, unfit
@@ -14,7 +15,6 @@ from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job

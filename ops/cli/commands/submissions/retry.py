@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterable
 from functools import partial
 
+from sluice.actors import audit_results
 from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.submission import Rerun, SubmissionState
 from sluice.jobs.states import State
@@ -21,7 +22,6 @@ from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.cli.selection import carry_out, is_selection, selection_options
 from sluice.ops.cli.submission_options import is_waiting, wait_options
-from sluice.ops.operations import audit_results
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.rerun import again, ended_job
 from sluice.ops.operations.selected_jobs import JobOperation, retrying

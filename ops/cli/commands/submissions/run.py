@@ -7,13 +7,13 @@ import argparse
 
 from msgspec.structs import replace
 
+from sluice.actors.audit_results import about_submission, audited, submitted
 from sluice.ops.cli.bypass import bypass
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.local_worker import threads_option, working
 from sluice.ops.cli.submission_options import submission_of, submission_options, wait_timeout_option
-from sluice.ops.operations.audit_results import about_submission, audited, submitted
 from sluice.ops.operations.context import at_command_line
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.submission_checks import check

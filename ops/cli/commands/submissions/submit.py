@@ -34,8 +34,8 @@ def ask(
 ) -> int:
     """Submit and print the id. With the options to wait, follow the submission to its end and show the outcome.
     ``did`` is the act in the audit."""
+    from sluice.actors import audit_results  # noqa: PLC0415 - slower than a help text
     from sluice.ops.cli.follow import watch  # noqa: PLC0415 - slower than a help text
-    from sluice.ops.operations import audit_results  # noqa: PLC0415 - slower than a help text
     from sluice.ops.operations.submission_checks import check  # noqa: PLC0415 - slower than a help text
 
     if context.settings.apps:
