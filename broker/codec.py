@@ -15,7 +15,7 @@ from dramatiq import Message as Envelope
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
-from sluice.broker.messages import MESSAGES, Message, Resume, Submit, SubmitMany
+from sluice.broker.messages import MESSAGES, Message, Request, Resume, Submit, SubmitMany
 from sluice.broker.signing import NO_KEYS, Keyring
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
@@ -89,6 +89,7 @@ def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelo
     message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
     if isinstance(message, Submit | SubmitMany):
         message_id = kwargs.pop("id") or message_id
+    if isinstance(message, Request):
         kwargs.pop("signed_by")
     if isinstance(message, Resume) and message.id is None:
         kwargs.pop("id")
@@ -129,7 +130,7 @@ def unseal(queue: str, body: bytes, encoder: JsonEncoder = PLAIN) -> tuple[Envel
     message = decode(envelope)
     if message.queue != queue:
         raise BadMessage(f"a message {message.actor!r} with this content belongs on queue {message.queue!r}")
-    if isinstance(message, Submit | SubmitMany):
+    if isinstance(message, Request):
         message = replace(message, signed_by=encoder.signer(body))
     return envelope, message
 
@@ -167,6 +168,8 @@ def _read(kind: type[Message], envelope: Envelope[Any]) -> Message:
     if NUL in fields:
         # A submission is refused in the ledger, where its sender can see it. Other messages are not kept there.
         raise BadMessage(f"its kwargs contain a NUL character, which is not allowed in {kind.actor!r}")
+    if "signed_by" in envelope.kwargs:
+        raise BadMessage(f"its kwargs do not fit {kind.actor!r}: Object contains unknown field `signed_by`")
     message = msgspec.json.decode(fields, type=kind)
     if isinstance(message, Resume) and message.id is None:
         return replace(message, id=envelope.message_id)

@@ -49,45 +49,46 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.home
 
 
-class Submit(Message, frozen=True):
+class Request(Message, frozen=True, kw_only=True):
+    """Message of a program outside of Sluice. ``signed_by`` is the id of the key that has signed the received message.
+    It is not sent."""
+
+    news: ClassVar[bool] = True
+    signed_by: str | None = None
+
+
+class Submit(Request, frozen=True):
     """A submission. The envelope's keyword arguments are kept as received: the fields of
-    ``jobs.model.submission.Submission``. ``signed_by`` is the id of the key that has signed the received message. It is
-    not sent."""
+    ``jobs.model.submission.Submission``."""
 
     actor: ClassVar[str] = "submit"
-    news: ClassVar[bool] = True
     submission: Raw
     id: str
-    signed_by: str | None = None
 
 
-class SubmitMany(Message, frozen=True):
+class SubmitMany(Request, frozen=True):
     actor: ClassVar[str] = "submit_many"
-    news: ClassVar[bool] = True
     submissions: tuple[Raw, ...]
     id: str
-    signed_by: str | None = None
 
 
-class Cancel(Message, frozen=True):
+class Cancel(Request, frozen=True):
     """Cancellation of a submission by its id, or of one job by name."""
 
     actor: ClassVar[str] = "cancel"
-    news: ClassVar[bool] = True
     submission: str | None = None
     app: str | None = None
     key: str | None = None
 
 
-class Pause(Message, frozen=True):
+class Pause(Request, frozen=True):
     """Pause of a submission: jobs that only this submission requests are not started until it is resumed."""
 
     actor: ClassVar[str] = "pause"
-    news: ClassVar[bool] = True
     submission: str
 
 
-class Resume(Message, frozen=True):
+class Resume(Request, frozen=True):
     """Order to continue a paused submission, by its id, or a waiting job, by name.
 
     The job may wait for an ``event``, and ``payload`` is the event's data. Of two messages with the same ``id``, a job
@@ -95,7 +96,6 @@ class Resume(Message, frozen=True):
     """
 
     actor: ClassVar[str] = "resume"
-    news: ClassVar[bool] = True
     submission: str | None = None
     app: str | None = None
     key: str | None = None
@@ -104,14 +104,13 @@ class Resume(Message, frozen=True):
     id: EventId | None = None
 
 
-class Landed(Message, frozen=True):
+class Landed(Request, frozen=True):
     """Partitions of a table that exist now: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several.
 
     With ``again`` existing ones have new contents, and the partitions that were made from them become stale.
     """
 
     actor: ClassVar[str] = "landed"
-    news: ClassVar[bool] = True
     table: str
     partitions: tuple[str, ...]
     again: bool = False

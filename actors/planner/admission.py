@@ -80,9 +80,8 @@ def _note(tx: Tx, signed_by: str, new: Sequence[Submission]) -> None:
     result: dict[str, JSON] = {"submissions": sorted(each.require_id() for each in new)[:NAMED_MAX]}
     if len(new) > NAMED_MAX:
         result["more"] = len(new) - NAMED_MAX
-    audit.note(
-        tx, token=str(uuid4()), actor=f"key: {signed_by}", action="submit", target=target, result=result
-    )
+    by = audit.key_holder(signed_by)
+    audit.note(tx, token=str(uuid4()), actor=by, action="submit", target=target, result=result)
 
 
 def _refused(row: _Read) -> _Read:

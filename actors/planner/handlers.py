@@ -130,16 +130,17 @@ def cancel(ledger: Ledger, catalogue: Catalogue, message: Cancel) -> Sequence[Me
     """Cancel a submission, or one job for all of its submissions. The next message notifies the children of the
     jobs."""
 
-    def work(tx: Tx) -> list[Message]:
+    def work(tx: Tx) -> tuple[list[int] | None, list[Message]]:
         if message.submission is not None:
-            ended = submissions.cancel(tx, message.submission) or []
+            ended = submissions.cancel(tx, message.submission)
         elif message.app is None or message.key is None:
             raise BadMessage("A cancel message names a submission, or an app and a key.")
         else:
             ended = submissions.cancel_job(tx, JobName(message.app, message.key))
-        return [*tell(ended), *announce(tx, [])]
+        return ended, [*tell(ended or []), *announce(tx, [])]
 
-    return ledger.transact(work, TransactionKind.CANCEL)
+    _, messages = ledger.transact(work, TransactionKind.CANCEL)
+    return messages
 
 
 def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequence[Message]:

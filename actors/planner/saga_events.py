@@ -19,6 +19,7 @@ from sluice.jobs.text.json_value import as_json
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.sagas import events
 from sluice.ledger.sagas.events import EventOutcome, EventRequest
+from sluice.ledger.stats.audit import key_holder
 from sluice.planner.keyspaces.choose import keyspace_of
 
 _BY_MESSAGE = "message"
@@ -44,7 +45,8 @@ def resume(ledger: Ledger, catalogue: Catalogue, message: Resume) -> Sequence[Me
 
 def _hear(ledger: Ledger, catalogue: Catalogue, name: JobName, message: Resume) -> Sequence[Message]:
     token = message.id or str(uuid4())
-    said = EventRequest(name=message.event, payload=message.payload, by=_BY_MESSAGE, token=token)
+    by = key_holder(message.signed_by) if message.signed_by else _BY_MESSAGE
+    said = EventRequest(name=message.event, payload=message.payload, by=by, token=token)
     try:
         return send_event(ledger, catalogue, name, said).messages
     except BadRequest as error:

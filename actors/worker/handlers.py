@@ -7,6 +7,7 @@ from sluice.actors.groomer import ticks
 from sluice.actors.planner import handlers, landed_partitions, pauses, saga_events
 from sluice.actors.planner.plan_attempts import PlanAttempts
 from sluice.actors.scheduler import due_schedules
+from sluice.actors.signed_acts import recording
 from sluice.broker.messages import (
     Cancel,
     Ended,
@@ -52,4 +53,4 @@ def handle(
     """Handle a message, and return the messages that must be sent afterwards. A process that may die while it plans
     passes ``attempts``."""
     planning = {"attempts": attempts} if isinstance(message, _PLANNING) else {}
-    return HANDLERS[type(message)](ledger, catalogue, message, **planning)
+    return HANDLERS[type(message)](recording(ledger, message), catalogue, message, **planning)

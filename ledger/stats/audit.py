@@ -31,6 +31,11 @@ DELETE FROM audit WHERE id IN (
 _COUNT = f"SELECT count(*) FROM audit WHERE at < {_BEFORE}"
 
 
+def key_holder(key: str) -> str:
+    """Return the actor of messages that the key with this id has signed."""
+    return f"key: {key}"
+
+
 def note(
     tx: Tx,
     *,
