@@ -134,6 +134,10 @@ def restated(tx: Tx, found: Any) -> CameTo | None:
     return submitted(tx, found) if isinstance(found, set) else None
 
 
+def restored(_: Tx, above: int | None) -> CameTo | None:
+    return None if above is None else {"above": above}
+
+
 def apps_paused(_: Tx, found: AppPauseResult) -> CameTo | None:
     return {"paused": found.apps} if found.apps else None
 

@@ -102,6 +102,10 @@ class Installation:
         """Return a ledger for one act, as ``doing`` does."""
         return self.ledger.beside(audited(who or at_command_line(), did, about, reading))
 
+    def record_act(self, did: str, about: Mapping[str, JSON], result: Mapping[str, JSON]) -> None:
+        """Write the audit entry of an act that takes many transactions, after the last one."""
+        self.ledger_doing(did, about, lambda _, __: result).transact(lambda _: None)
+
     @property
     def shares_a_broker(self) -> bool:
         """True if messages reach other processes. The in-process broker of another process is out of reach."""

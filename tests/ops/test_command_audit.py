@@ -40,6 +40,8 @@ ACTS = {
     "schedules pause",
     "schedules resume",
     "db prune",
+    "db repair",
+    "db restored",
 }
 #: Commands that only read, start processes, write files, or maintain the ledger itself as its owner.
 NO_ACTS = {
@@ -58,7 +60,7 @@ NO_ACTS = {
     ),
     *("doctor", "completion", "bench", "apps check", "apps show", "apps branches", "saga show"),
     *("notifications ls", "partitions ls", "schedules ls", "schedules next", "deploy kubernetes"),
-    *("db upgrade", "db status", "db check", "db repair", "db roles", "db announce", "db restored"),
+    *("db upgrade", "db status", "db check", "db roles", "db announce"),
     *("broker roles", "broker take"),
 }
 
@@ -226,3 +228,22 @@ def test_a_prune_is_recorded_with_its_counts(desk: Site) -> None:
     desk.says("db", "prune", "--older-than", "1ms")
     ((did, about, counts),) = entries(desk)
     assert (did, about["older_than_s"], counts["jobs"]) == ("db prune", 0.001, 1)
+
+
+def test_a_repair_is_recorded_with_its_rules(site: Site) -> None:
+    site.chain("a -> b")
+    site.world.submit("b")
+    site.says("db", "repair")
+    assert entries(site) == []
+    site.world.ledger.transact(lambda tx: tx.write("UPDATE gate SET unmet = 7"))
+    repaired = site.says("db", "repair")["repaired"]
+    assert entries(site) == [("db repair", {}, {"repaired": repaired})]
+
+
+def test_a_restored_ledger_is_recorded(desk: Site) -> None:
+    lease = "UPDATE worker SET lease_until = now() - interval '1 day'"
+    desk.says("db", "restored", code=3)
+    assert entries(desk) == []
+    desk.world.ledger.transact(lambda tx: tx.write(lease))
+    above = desk.says("db", "restored")["above"]
+    assert entries(desk) == [("db restored", {"copy": False}, {"above": above})]

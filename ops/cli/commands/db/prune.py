@@ -52,9 +52,8 @@ def run(context: CommandContext, options: Options) -> int:
     removed = {name: getattr(swept.removed, name) for name in swept.removed.__struct_fields__}
     counts = removed | {"blobs": swept.blobs} | ({"orphans": swept.orphans} if options.orphans else {})
     if any(counts.values()) and not options.dry_run:
-        # Removal takes many transactions. The entry of the whole is written after the last one.
         about = {"older_than_s": keep, "jobs_older_than_s": keep_jobs}
-        installation.ledger_doing("db prune", about, lambda _, __: counts).transact(lambda _: None)
+        installation.record_act("db prune", about, counts)
     document = {"older_than_s": keep, "dry_run": options.dry_run, "removed": counts}
     context.output.answer(document, Paragraph(_sentence(swept, keep, dry=options.dry_run)), _table(counts))
     return DONE

@@ -18,7 +18,10 @@ def options(_: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, _: Options) -> int:
-    repaired, left = repair(Installation(context).ledger)
+    installation = Installation(context)
+    repaired, left = repair(installation.ledger)
+    if repaired:
+        installation.record_act("db repair", {}, {"repaired": repaired})
     context.output.answer(
         {"repaired": repaired, "breaches": document(left)},
         Table(("repaired",), [(rule,) for rule in repaired], prose=True),

@@ -6,6 +6,7 @@ are announced if a broker is configured.
 
 import argparse
 
+from sluice.actors.audit_results import restored
 from sluice.actors.groomer import redispatch
 from sluice.jobs.errors import LedgerBusy
 from sluice.ledger import installation as identity
@@ -26,7 +27,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
-    above = installation.ledger.transact(restoration.restore)
+    ledger = installation.ledger_doing("db restored", {"copy": options.copy}, restored)
+    above = ledger.transact(restoration.restore)
     if above is None:
         raise LedgerBusy(
             "Workers hold leases that have not ended; nothing was changed.",
