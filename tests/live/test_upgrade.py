@@ -1,7 +1,7 @@
-"""Workers of the previous release continue while the ledger is migrated, beside workers of this release."""
+"""Workers of a release continue while the ledger is migrated, beside workers of the next release."""
 
 import logging
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from sluice.ledger.database.connection import Ledger
 from sluice.ledger.recovery.invariants import breaches
 from sluice.ledger.schema import migrate
 from tests.ledger.generations import database
-from tests.live import release_before
+from tests.live import releases
 from tests.live.fleet import Fleet, fleet, wait_until
 
 _LOG = logging.getLogger("sluice.tests")
@@ -53,22 +53,21 @@ class Asker:
 def test_workers_of_the_previous_release_continue_while_the_ledger_is_migrated(
     live_ledger_url: str, broker_url: str, folder: Path
 ) -> None:
-    release = release_before.export(folder)
-    with (
-        database(live_ledger_url) as url,
-        closing(connect(broker_url)) as broker,
-        closing(Ledger(url)) as ledger,
-        fleet(2, _made(folder / "old"), ledger=url, broker=broker_url, root=release) as old,
-    ):
-        wait_until(
-            lambda: migrate.revision(url) == release_before.revision(release), within_s=60, explain=old.log
+    before, after = releases.two(folder)
+    assert before.revision < after.revision
+    with database(live_ledger_url) as url, ExitStack() as stack:
+        assert before.upgrade(url) == before.revision
+        broker = stack.enter_context(closing(connect(broker_url)))
+        ledger = stack.enter_context(closing(Ledger(url)))
+        old = stack.enter_context(
+            fleet(2, _made(folder / "old"), ledger=url, broker=broker_url, root=before.root)
         )
         asker = Asker(ledger, Client(ledger, broker.publish))
         asker.ask()
         wait_until(old.lines, within_s=60, explain=old.log)
         asker.ask()
-        assert migrate.upgrade(url) == migrate.REVISION
-        with fleet(2, _made(folder / "new"), ledger=url, broker=broker_url) as new:
+        assert after.upgrade(url) == after.revision == migrate.revision(url)
+        with fleet(2, _made(folder / "new"), ledger=url, broker=broker_url, root=after.root) as new:
             _have_both_work(asker, ledger, old, new)
             _have_all_end(asker, ledger, old, new)
             assert old.terminate() == new.terminate() == [0, 0]
