@@ -19,7 +19,7 @@ from sluice.broker.messages import Execute
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
-from sluice.jobs.observe.log_context import counted
+from sluice.jobs.text.units import counted
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.batches import jobs_at_once
 

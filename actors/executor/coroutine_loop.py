@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.model.job import Ending, Outcome
-from sluice.jobs.observe.log_context import counted
 from sluice.jobs.runners.stop_signal import Limits
+from sluice.jobs.text.units import counted
 from sluice.ledger.lifecycle.claims import ClaimedJob
 
 _LOG = logging.getLogger("sluice.executor")

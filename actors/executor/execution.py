@@ -47,7 +47,6 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.failpoints import Failpoint, reached
-from sluice.jobs.observe.log_context import counted
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
@@ -55,6 +54,7 @@ from sluice.jobs.runners.function.thread import PythonRunner, is_coroutine
 from sluice.jobs.runners.output_blobs import needs_blob, with_stored_result
 from sluice.jobs.runners.resources import Stores
 from sluice.jobs.runners.stop_signal import Limits
+from sluice.jobs.text.units import counted
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.batches import JOBS_MAX

@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from sluice.jobs.blobs import BlobStore, BlobsUnavailable
 from sluice.jobs.observe.failpoints import Failpoint, reached
-from sluice.jobs.observe.log_context import counted
 from sluice.jobs.runners.output_blobs import is_output
+from sluice.jobs.text.units import counted
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.database.transitions import LONGEST_S
 from sluice.ledger.retention import blob_deletions, job_removal, removal

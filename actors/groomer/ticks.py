@@ -13,8 +13,9 @@ from sluice.actors.executor import breakers
 from sluice.broker.messages import Execute, Executed, Message, Plan, Tick, Watch
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.observe.failpoints import TransactionKind
-from sluice.jobs.observe.log_context import counted, first_names
+from sluice.jobs.observe.log_context import first_names
 from sluice.jobs.states import By
+from sluice.jobs.text.units import counted
 from sluice.ledger import external_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.lifecycle import plan_attempts, submissions

@@ -42,9 +42,10 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.model.queues import expand, follows_apps
 from sluice.jobs.observe.failpoints import Failpoint, reached
-from sluice.jobs.observe.log_context import counted, first_names
+from sluice.jobs.observe.log_context import first_names
 from sluice.jobs.observe.outages import NOT_SENT, missed
 from sluice.jobs.runners.function.thread import is_coroutine
+from sluice.jobs.text.units import counted
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.stats.event_counters import CounterName
 

@@ -15,10 +15,10 @@ from sluice.actors.assembly import connect_broker, open_ledger, owner_of
 from sluice.actors.settings.settings import Settings
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import ForeignBroker, Unreachable
-from sluice.jobs.observe.log_context import counted
 from sluice.jobs.observe.outages import muted
 from sluice.jobs.release import release
 from sluice.jobs.text.server_address import without_password
+from sluice.jobs.text.units import counted
 
 _LOG = logging.getLogger("sluice.process")
 

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from sluice.jobs.model.names import Claim, JobName
+from sluice.jobs.text.units import counted
 
 #: Attribute of the standard library's log records that holds the subject.
 _ATTRIBUTE = "subject"
@@ -75,11 +76,6 @@ def subject_of(record: object) -> Subject | None:
 
 #: Maximum number of jobs that one log line names.
 NAMED_MAX = 10
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with its noun: ``1 job``, ``2 jobs``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def first_names(names: Sequence[str], number: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""Durations, instants and sizes as text.
+"""Durations, instants and sizes as text, and numbers with their nouns.
 
 People write durations and instants, which are parsed here. Sizes are parsed and formatted.
 """
@@ -157,6 +157,11 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= unit_bytes and size_bytes % unit_bytes == 0:
             return f"{size_bytes // unit_bytes} {unit}"
     return f"{size_bytes} bytes"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun: ``1 job``, ``2 jobs``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _plain(digits: str, value: str) -> int:

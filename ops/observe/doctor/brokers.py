@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sluice.broker.health import Management, QueueHealth, RabbitmqHealth, RedisHealth, Ruled
-from sluice.ops.observe.doctor.finding import Finding, bad, counted, ok, warn
+from sluice.jobs.text.units import counted
+from sluice.ops.observe.doctor.finding import Finding, bad, ok, warn
 
 ABOUT = "broker"
 #: Oldest versions that the tests use or their makers still maintain. Older versions are not refused.

@@ -56,8 +56,3 @@ def of_error(about: str, error: SluiceError) -> Iterable[Finding]:
         yield out_of_reach(about, error.what, error.advice, where=error.where)
     else:
         yield bad(about, error.what, error.advice, where=error.where)
-
-
-def counted(number: int, thing: str, things: str = "") -> str:
-    """Return a number with its noun, like ``1 job`` or ``3 jobs``."""
-    return f"{number} {thing if number == 1 else things or thing + 's'}"

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from sluice.jobs.text.units import counted
 from sluice.ledger.notifications.dead_letters import DeliveryCounts
 from sluice.ledger.reads.server_health import LONG_S, TOLD_MAX, VERSION_MIN, Long, ServerFacts, TableSize
 from sluice.ledger.recovery.invariants import Breach
 from sluice.ledger.schema import migrate
 from sluice.ledger.schema.migrate import Schema
 from sluice.ops.documents.rule_texts import advice, examples
-from sluice.ops.observe.doctor.finding import Finding, bad, counted, ok, warn
+from sluice.ops.observe.doctor.finding import Finding, bad, ok, warn
 from sluice.ops.text import ago, span
 
 ABOUT = "ledger"

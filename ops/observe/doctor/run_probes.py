@@ -19,6 +19,7 @@ from sluice.broker.messages import CONTROL
 from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.text.server_address import without_password
+from sluice.jobs.text.units import counted
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.notifications.dead_letters import delivery_counts
 from sluice.ledger.reads import fleet, schedule_states, server_health
@@ -27,7 +28,7 @@ from sluice.ops.console.server import ListenAddress
 from sluice.ops.observe.doctor import brokers, console, sandbox, tls, workers
 from sluice.ops.observe.doctor import ledger as ledgers
 from sluice.ops.observe.doctor import settings as settings_
-from sluice.ops.observe.doctor.finding import Finding, counted, of_error, ok, out_of_reach, warn
+from sluice.ops.observe.doctor.finding import Finding, of_error, ok, out_of_reach, warn
 from sluice.ops.operations.context import OperatorContext
 
 #: Maximum seconds of a probe. Drivers give up earlier and report the cause.

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from sluice.actors.settings.sources import PREFIX, FoundSettings
 from sluice.jobs.catalogue.errors import nearest
-from sluice.ops.observe.doctor.finding import Finding, counted, ok, warn
+from sluice.jobs.text.units import counted
+from sluice.ops.observe.doctor.finding import Finding, ok, warn
 
 ABOUT = "settings"
 #: Variables that are not settings: the environment of a job, and variables of Sluice's tests and compose file.

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sluice.broker.messages import CONTROL, SCHEDULER
 from sluice.jobs.model.queues import is_served
+from sluice.jobs.text.units import counted
 from sluice.ledger.reads.fleet import Variant, WorkerRow
 from sluice.ledger.reads.server_health import LOOKED_AT_MAX, ReadyCount, Runs
 from sluice.ops.documents.rule_texts import SAME_DEFINITIONS, by_app, differ
-from sluice.ops.observe.doctor.finding import Finding, bad, counted, ok, warn
+from sluice.ops.observe.doctor.finding import Finding, bad, ok, warn
 from sluice.ops.text import moment
 
 ABOUT = "workers"
