@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from sluice.actors import audit_results
 from sluice.actors.audit_results import NAMED_MAX, Reading, audited
-from sluice.broker.messages import Cancel, Landed, Message, Pause, Request, Resume
+from sluice.broker.messages import Cancel, ExternalRequest, Landed, Message, Pause, Resume
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import JSON
 from sluice.ledger.database.connection import Ledger
@@ -18,7 +18,7 @@ from sluice.ledger.stats.audit import key_holder
 def recording(ledger: Ledger, message: Message) -> Ledger:
     """Return the ledger for the handler of this message. It also records the act if a key has signed the message."""
     act = _act(message)
-    if act is None or not isinstance(message, Request) or message.signed_by is None:
+    if act is None or not isinstance(message, ExternalRequest) or message.signed_by is None:
         return ledger
     return ledger.beside(audited(key_holder(message.signed_by), *act))
 

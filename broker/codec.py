@@ -15,7 +15,7 @@ from dramatiq import Message as Envelope
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
-from sluice.broker.messages import MESSAGES, Message, Request, Resume, Submit, SubmitMany
+from sluice.broker.messages import MESSAGES, ExternalRequest, Message, Resume, Submit, SubmitMany
 from sluice.broker.signing import NO_KEYS, Keyring
 from sluice.jobs.errors import BadMessage
 from sluice.jobs.model.request_limits import DEPTH_MAX, ID_LENGTH_MAX, MESSAGE_DEPTH_MAX, NUL, is_deeper
@@ -89,7 +89,7 @@ def encode(message: Message, *, options: dict[str, str] | None = None) -> Envelo
     message_id, kwargs = str(uuid.uuid4()), msgspec.structs.asdict(message)
     if isinstance(message, Submit | SubmitMany):
         message_id = kwargs.pop("id") or message_id
-    if isinstance(message, Request):
+    if isinstance(message, ExternalRequest):
         kwargs.pop("signed_by")
     if isinstance(message, Resume) and message.id is None:
         kwargs.pop("id")
@@ -130,7 +130,7 @@ def unseal(queue: str, body: bytes, encoder: JsonEncoder = PLAIN) -> tuple[Envel
     message = decode(envelope)
     if message.queue != queue:
         raise BadMessage(f"a message {message.actor!r} with this content belongs on queue {message.queue!r}")
-    if isinstance(message, Request):
+    if isinstance(message, ExternalRequest):
         message = replace(message, signed_by=encoder.signer(body))
     return envelope, message
 

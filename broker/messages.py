@@ -49,7 +49,7 @@ class Message(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.home
 
 
-class Request(Message, frozen=True, kw_only=True):
+class ExternalRequest(Message, frozen=True, kw_only=True):
     """Message of a program outside of Sluice. ``signed_by`` is the id of the key that has signed the received message.
     It is not sent."""
 
@@ -57,7 +57,7 @@ class Request(Message, frozen=True, kw_only=True):
     signed_by: str | None = None
 
 
-class Submit(Request, frozen=True):
+class Submit(ExternalRequest, frozen=True):
     """A submission. The envelope's keyword arguments are kept as received: the fields of
     ``jobs.model.submission.Submission``."""
 
@@ -66,13 +66,13 @@ class Submit(Request, frozen=True):
     id: str
 
 
-class SubmitMany(Request, frozen=True):
+class SubmitMany(ExternalRequest, frozen=True):
     actor: ClassVar[str] = "submit_many"
     submissions: tuple[Raw, ...]
     id: str
 
 
-class Cancel(Request, frozen=True):
+class Cancel(ExternalRequest, frozen=True):
     """Cancellation of a submission by its id, or of one job by name."""
 
     actor: ClassVar[str] = "cancel"
@@ -81,14 +81,14 @@ class Cancel(Request, frozen=True):
     key: str | None = None
 
 
-class Pause(Request, frozen=True):
+class Pause(ExternalRequest, frozen=True):
     """Pause of a submission: jobs that only this submission requests are not started until it is resumed."""
 
     actor: ClassVar[str] = "pause"
     submission: str
 
 
-class Resume(Request, frozen=True):
+class Resume(ExternalRequest, frozen=True):
     """Order to continue a paused submission, by its id, or a waiting job, by name.
 
     The job may wait for an ``event``, and ``payload`` is the event's data. Of two messages with the same ``id``, a job
@@ -104,7 +104,7 @@ class Resume(Request, frozen=True):
     id: EventId | None = None
 
 
-class Landed(Request, frozen=True):
+class Landed(ExternalRequest, frozen=True):
     """Partitions of a table that exist now: written like ``2024-04-01``, or ``2024-04-01..2024-04-07`` for several.
 
     With ``again`` existing ones have new contents, and the partitions that were made from them become stale.

@@ -13,7 +13,7 @@ from threading import Event, Thread
 
 from sluice.actors.settings import tls
 from sluice.actors.settings.settings import Settings
-from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.catalogue import Catalogue, check_names, load
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions, known
 from sluice.jobs.catalogue.sources.changes import ImportedModules, Snapshot, snapshot
 from sluice.jobs.catalogue.sources.remote import BRANCH, Fetch, Stored, Unread
@@ -130,14 +130,16 @@ class Definitions:
 
     def _load(self, fetch: Fetch) -> Catalogue:
         settings = self._settings
-        return load(
+        catalogue = load(
             settings.apps,
             default_job_id=settings.default_job_id,
             delimiter=settings.key_delimiter,
             fetch=fetch,
             unknown_app_grace_s=settings.unknown_app_grace_s,
-            tenants=settings.tenants,
         )
+        check_names(catalogue, settings.tenants)
+        catalogue.tenant_settings = settings.tenants
+        return catalogue
 
     def _complain(self, faults: frozenset[Fault]) -> None:
         """Log each fault that is new, on one line."""

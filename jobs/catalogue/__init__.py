@@ -22,5 +22,6 @@ from sluice.jobs.catalogue.catalogue import Catalogue
 from sluice.jobs.catalogue.fields.policy_options import parse_policy
 from sluice.jobs.catalogue.sources.functions import resolve_function
 from sluice.jobs.catalogue.sources.load import LIMIT, load
+from sluice.jobs.catalogue.tenant_names import check_names
 
-__all__ = ["LIMIT", "Catalogue", "load", "parse_policy", "resolve_function"]
+__all__ = ["LIMIT", "Catalogue", "check_names", "load", "parse_policy", "resolve_function"]

@@ -13,7 +13,7 @@ from sluice.jobs.keys.partitions import Dimension, TableDependency
 from sluice.jobs.model.app import App
 from sluice.jobs.model.dependency import MET, Need
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
-from sluice.jobs.policy.tenants import DEFAULT_TENANT, NO_SETTINGS, Tenants
+from sluice.jobs.policy.tenants import DEFAULT_TENANT, NO_SETTINGS
 from sluice.jobs.schedules.schedule import Schedule
 from sluice.jobs.states import State
 
@@ -38,11 +38,10 @@ class Catalogue(Mapping[str, App]):
         confs: Mapping[str, Mapping[str, str]],
         *,
         unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
-        tenant_settings: Tenants = NO_SETTINGS,
     ) -> None:
         self.unknown_app_grace_s = unknown_app_grace_s
         #: Weights and quotas of tenants. They are settings of a process, and no part of the definitions.
-        self.tenant_settings = tenant_settings
+        self.tenant_settings = NO_SETTINGS
         self.schedules = dict(schedules)
         self.sources = tuple(sources)
         self.confs = dict(confs)
@@ -72,15 +71,16 @@ class Catalogue(Mapping[str, App]):
     def revised(self, apps: Iterable[App]) -> "Catalogue":
         """Return a copy with these apps in place of those with the same names."""
         revised = {**self._apps, **{app.name: app for app in apps}}
-        return Catalogue(
+        catalogue = Catalogue(
             revised,
             self._alternatives,
             self.schedules,
             self.sources,
             self.confs,
             unknown_app_grace_s=self.unknown_app_grace_s,
-            tenant_settings=self.tenant_settings,
         )
+        catalogue.tenant_settings = self.tenant_settings
+        return catalogue
 
     def __getitem__(self, name: str) -> App:
         return self._apps[name]

@@ -55,7 +55,6 @@ from sluice.jobs.catalogue.sources.stau import (
 from sluice.jobs.model.app import App
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.notifications.rules import NotifyRule
-from sluice.jobs.policy.tenants import NO_SETTINGS, Tenants
 from sluice.jobs.text.server_address import without_password
 
 #: Jobs that one job may need or trigger, and that one definition may enumerate, at most.
@@ -71,12 +70,11 @@ def load(
     fetch: Fetch = fetch_nothing,
     instead: Mapping[str, Mapping[str, object]] = {},
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S,
-    tenants: Tenants = NO_SETTINGS,
 ) -> Catalogue:
     """Return the apps and schedules of all sources as one catalogue. Raises DefinitionError with all faults.
 
     ``default_job_id`` is for apps without one in their source. ``fetch`` reads sources that are addresses.
-    ``instead`` has options, by app, that replace the written ones. ``tenants`` has the settings of tenants.
+    ``instead`` has options, by app, that replace the written ones.
     """
     faults = DefinitionFaults()
     _check_delimiter(delimiter, faults)
@@ -85,7 +83,6 @@ def load(
     drafts = link_tables(_read(entries, default_job_id, delimiter, faults), faults)
     _check_graph(drafts, faults)
     check_pools(drafts.values())
-    _check_prefixes(drafts.values(), tenants)
     apps = type_apps(drafts, settle_kinds(drafts), limit)
     # A fault of one app would also cause faults in its neighbours, so only apps without faults are linked.
     sound = {name: _stamped(app, drafts[name]) for name, app in apps.items() if not faults.about(name)}
@@ -103,7 +100,6 @@ def load(
         map(name_of, sources),
         confs,
         unknown_app_grace_s=unknown_app_grace_s,
-        tenant_settings=tenants,
     )
 
 
@@ -143,13 +139,6 @@ def _read(
         name: replace(read_app(entry, default_job_id, delimiter, faults), hooks=entry.hooks)
         for name, entry in first.items()
     }
-
-
-def _check_prefixes(drafts: Iterable[Draft], tenants: Tenants) -> None:
-    """Add a fault for each app whose name is outside of the prefix of its tenant, or inside of another one's."""
-    for draft in drafts:
-        if fault := tenants.fault_of_name(draft.name, draft.tenant):
-            draft.at.add(fault)
 
 
 def _have_one_function(one: UnreadApp, other: UnreadApp) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.jobs.catalogue import load
+from sluice.jobs.catalogue import check_names, load
 from sluice.jobs.errors import DefinitionError
 from sluice.jobs.policy.tenants import Tenant, Tenants
 from tests.world import catalogue_of
@@ -67,4 +67,4 @@ def test_definitions_with_a_name_of_another_tenant_are_refused(tmp_path: Path) -
     source = tmp_path / "apps.yaml"
     source.write_text("risk.load: {job_id: '{x}', bash_cmd: 'true', tenant: growth}\n")
     with pytest.raises(DefinitionError, match=r"apps\.yaml: risk\.load: a name that begins with"):
-        load((str(source),), tenants=TENANTS)
+        check_names(load((str(source),)), TENANTS)
