@@ -17,7 +17,6 @@ from sluice.jobs.errors import SluiceError
 from sluice.jobs.observe.failpoints import arm
 from sluice.ops.cli.command import BROKEN, DONE, INTERRUPTED
 from sluice.ops.cli.command_context import CommandContext
-from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.output import Output
 from sluice.ops.cli.parser import parse
 
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str], output: Output) -> int:
-    action, options = parse(words, COMMANDS)
+    action, options = parse(words)
     settings = process_settings(
         apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
     )

@@ -12,9 +12,12 @@ from typing import NoReturn
 
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import Action, Command, CommandGroup, Options
+from sluice.ops.cli.commands import COMMANDS, SECTIONS
 from sluice.ops.cli.examples import examples
 
 PROGRAM = "sluice"
+#: First line of the help.
+ABOUT = "Define jobs and their dependencies, and run them on any number of workers."
 
 
 class _Version(argparse.Action):
@@ -73,18 +76,20 @@ class Parser(argparse.ArgumentParser):
         )
 
 
-def parse(arguments: Sequence[str], commands: Sequence[Command | CommandGroup]) -> tuple[Action, Options]:
+def parse(arguments: Sequence[str]) -> tuple[Action, Options]:
     """Return the action and its options. BadRequest if the arguments cannot be parsed. The options include ``way``, the
     command's words, and ``makes_ledger``.
     """
     options = Options(rest=list(arguments))
-    way, help_ = PROGRAM, "A distributed job orchestrator."
+    way, help_ = PROGRAM, ABOUT
+    commands: Sequence[Command | CommandGroup] = COMMANDS
+    listed = _sectioned()
     while True:
-        entry = _choose(way, help_, commands, options)
+        entry = _choose(way, help_, listed, commands, options)
         way, help_ = f"{way} {entry.word}", entry.help
         if isinstance(entry, Command):
             break
-        commands = entry.commands
+        commands, listed = entry.commands, _listed("commands", entry.commands)
     action = entry.load()
     options.way, options.makes_ledger = way, entry.makes_ledger
     parser = Parser(way, help_)
@@ -92,12 +97,22 @@ def parse(arguments: Sequence[str], commands: Sequence[Command | CommandGroup]) 
     return action, parser.parse_intermixed_args(options.rest, options)
 
 
+def _sectioned() -> str:
+    by_word = {entry.word: entry for entry in COMMANDS}
+    return "\n\n".join(_listed(title, [by_word[word] for word in words]) for title, words in SECTIONS.items())
+
+
+def _listed(title: str, commands: Sequence[Command | CommandGroup]) -> str:
+    return "\n".join([f"{title}:", *(f"  {entry.word:<14}{entry.help}" for entry in commands)])
+
+
 def _choose(
-    way: str, help_: str, commands: Sequence[Command | CommandGroup], options: Options
+    way: str, help_: str, listed: str, commands: Sequence[Command | CommandGroup], options: Options
 ) -> Command | CommandGroup:
-    """Read one word and the common options before it. The arguments after it are left in ``options.rest``."""
-    listed = "\n".join(f"  {entry.word:<14}{entry.help}" for entry in commands)
-    parser = Parser(way, help_, epilog=f"commands:\n{listed}")
+    """Read one word and the common options before it. The arguments after it are left in ``options.rest``. Without a
+    word, print the help and exit.
+    """
+    parser = Parser(way, help_, epilog=listed)
     if way == PROGRAM:
         parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument("word", metavar="COMMAND", nargs="?", help="command from the list below")
@@ -109,7 +124,8 @@ def _choose(
     )
     parser.parse_args(options.rest, options)
     if options.word is None:
-        parser.error("a command is missing")
+        parser.print_help()
+        parser.exit()
     found = {entry.word: entry for entry in commands}.get(options.word)
     if found is None:
         matches = get_close_matches(options.word, [entry.word for entry in commands], n=1)

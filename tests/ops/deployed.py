@@ -6,7 +6,6 @@ from inspect import getsource
 
 from sluice.actors import checkup
 from sluice.actors.settings import settings as module
-from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.parser import parse
 
 #: A call in the module of the settings that reads a variable. It contains the name of the variable.
@@ -22,7 +21,7 @@ def understood(command: Sequence[str]) -> None:
     """Fail if Sluice has no such command, or does not accept its arguments."""
     match list(command):
         case ["sluice", *words]:
-            parse(words, COMMANDS)
+            parse(words)
         case ["python", "-m", "sluice.actors.checkup", *words]:
             checkup._parser().parse_args(words)
         case _:

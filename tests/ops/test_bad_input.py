@@ -6,7 +6,6 @@ from tests.ops.typist import Typist
 
 CASES = [
     # The command line, the exit code, and parts of the error.
-    ("", 2, ["A command is missing", "sluice --help"]),
     ("plam report", 2, ["no command 'plam'", "did you mean plan?"]),
     ("db chek", 2, ["did you mean check?"]),
     ("ls --colour red", 2, ["--colour", "sluice ls --help"]),

@@ -74,7 +74,7 @@ def test_an_example_parses(way: str, number: int, line: str) -> None:
     words = _typed(line)
     assert line.startswith("sluice ")
     assert " ".join(words).find(way) >= 0, "it is an example of its own command"
-    action, _ = parse(words, COMMANDS)
+    action, _ = parse(words)
     if way:
         assert action is _named(way).load()
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from sluice.jobs.states import State
-from sluice.ops.cli.commands import COMMANDS
 from sluice.ops.cli.parser import parse
 from tests.ops.site import WORDS, Site
 from tests.ops.stuck import CASES, Case, Waits
@@ -40,7 +39,7 @@ def _type(command: str) -> None:
     """Check that a command can be typed unchanged."""
     program, *words = shlex.split(command)
     assert program == "sluice"
-    parse(words, COMMANDS)
+    parse(words)
 
 
 def test_an_invalid_key_is_refused(site: Site) -> None:

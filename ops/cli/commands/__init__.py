@@ -339,3 +339,18 @@ COMMANDS = (
         ),
     ),
 )
+
+#: Headings of the help of ``sluice``, with the commands below each.
+SECTIONS = {
+    "start": ("init", "up", "run"),
+    "submit": ("submit", "plan"),
+    "inspect": ("ls", "show", "logs", "why", "parents", "children", "graph", "submissions"),
+    "control": ("cancel", "pause", "resume", "retry", "archive", "saga"),
+    "definitions": ("apps", "schedules"),
+    "partitions": ("partitions", "grid", "freshness"),
+    "operate": (
+        *("worker", "workers", "console", "doctor", "db", "broker", "deploy"),
+        *("autoscale", "demand", "metrics", "notifications", "token", "audit"),
+    ),
+    "tools": ("completion", "bench"),
+}
