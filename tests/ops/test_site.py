@@ -103,7 +103,7 @@ def test_search_works_in_a_site_that_is_opened_as_files(site: Path) -> None:
         page.on("request", lambda request: requests.append(request.url))
         page.goto((site / "index.html").as_uri())
         page.get_by_role("textbox", name="Search").press_sequentially("completion")
-        page.locator("a[href$='doctor.html#completion']").wait_for()
+        page.locator("a[href$='install.html#shell-completion']").wait_for()
     assert not [url for url in requests if not url.startswith("file:")]
 
 

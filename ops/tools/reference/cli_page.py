@@ -13,7 +13,7 @@ _HEAD = """# The command line
 `sluice [--apps SOURCE]… [--ledger URL] [--broker URL] [--json] COMMAND`
 
 This page is generated from the commands. `sluice COMMAND --help` prints the same, and
-[bash, zsh and fish](doctor.md#completion) complete commands and options.
+[bash, zsh and fish](install.md#shell-completion) complete commands and options.
 
 People get tables, colour and progress on a terminal. With `--json`, stdout gets one JSON document and
 nothing else. An error has one line each for what happened, where, and what to do.
