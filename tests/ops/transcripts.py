@@ -24,10 +24,12 @@ from tests.ops.typist import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\S+\.\w+)\n")
-#: Parts that differ each time: an instant, a duration, a worker, a submission, the handle of a process. A version
-#: differs if a definition is read in another way. The pattern of a version does not match a day in a key.
+#: Parts that differ each time: an instant, also of a line of a log, a duration, a worker, a submission, the handle of a
+#: process. A version differs if a definition is read in another way. The pattern of a version does not match a day in a
+#: key.
 _CHANGING = re.compile(
-    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.,]\d+)?|[\d.]+ (ms|s|min)\b|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d([.,]\d+)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (?=[A-Z]+ )|[\d.]+ (ms|s|min)\b"
+    r"|\bon \S+:\d+|\b[0-9a-f]{8}(-[0-9a-f]{4,12}){4}"
     r'|\{"pid":.*\}|\b(?=\d*[a-f])[0-9a-f]{8}\b'
 )
 _SEAM = "--- end of answer ---"
