@@ -1,4 +1,4 @@
-"""Hook of mkdocs that adds the files outside ``docs`` to which pages link: sources, examples, the README.
+"""Hook of mkdocs that adds the files outside ``docs`` to which pages link: sources, examples, the README; and pictures.
 
 All pages are named by their paths in the repository, so that a link leads to the same file here and on GitHub.
 """
@@ -15,6 +15,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 _POLYFILL: Final = "ops/setup/iframe-worker.js"
 _LINK = re.compile(r"\]\(([^)#:\s]+)")
 _CODE = re.compile(r"`[^`\n]+`")
+_PICTURES: Final = (".png", ".svg")
 _LANGUAGES: Final = {".mjs": "js", ".yml": "yaml", "": "text"}
 
 
@@ -52,9 +53,11 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 
 def _page(path: str, site: str) -> File:
-    kind = File if path.endswith(".md") else LinkedFile
+    kind = File if path.endswith((".md", *_PICTURES)) else LinkedFile
     in_order = path.startswith("docs/") and kind is File
     to = path.removeprefix("docs/") if in_order else f"source/{path}"
+    if path.endswith(_PICTURES):
+        return File(path, str(ROOT), site, use_directory_urls=False, dest_uri=to)
     return kind(
         path,
         str(ROOT),
