@@ -1,4 +1,4 @@
-"""Pages that are made from the code are as the code would make them, and the site has every page."""
+"""Generated pages match the code, the site has every page, and the glossary is sorted."""
 
 from pathlib import Path
 
@@ -20,3 +20,14 @@ def test_every_page_is_in_the_order_of_the_site() -> None:
     sections = yaml.load((ROOT / "ops/setup/mkdocs.yml").read_text(), yaml.BaseLoader)["nav"]
     listed = [page for section in sections for pages in section.values() for page in pages]
     assert sorted(listed) == sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_glossary_has_each_term_once_in_one_sentence_with_a_link() -> None:
+    lines = (ROOT / "docs" / "glossary.md").read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")][1:]
+    terms = [row[0].strip("`").casefold().replace("_", " ") for row in rows]
+    assert terms == sorted(set(terms))
+    for row in rows:
+        assert "](" in row[1], row[0]
+        assert row[1].endswith("."), row[0]
+        assert ". " not in row[1], row[0]
