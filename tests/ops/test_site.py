@@ -175,7 +175,7 @@ def test_the_page_of_messages_has_every_field() -> None:
     assert set(Submission.__struct_fields__) - {"compensates"} <= words
 
 
-@pytest.mark.parametrize("name", ["start.md", "keys.md", "mixed-keys.md"])
+@pytest.mark.parametrize("name", ["index.md", "start.md", "keys.md", "mixed-keys.md"])
 def test_the_commands_of_a_page_print_the_shown_answers(tmp_path: Path, name: str) -> None:
     with started_ledger(tmp_path / ".sluice"):
         steps = list(Document((DOCS / name).read_text(), tmp_path).run())
