@@ -7,7 +7,7 @@ text.
 
 This module parses a command only as far as needed to distinguish these places from others. In doubt, as with an
 argument that looks like an assignment to an array, it reports a place. Undetected cases are documented in
-``docs/job-types.md``.
+``docs/commands.md``.
 """
 
 import re
