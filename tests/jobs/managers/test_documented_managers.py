@@ -1,4 +1,4 @@
-"""The job managers in docs/job-types.md, and the conformance test on that page, work as documented."""
+"""The job managers in the documentation, and its conformance test, work as documented."""
 
 import os
 import re
@@ -15,9 +15,9 @@ from tests.jobs.runners.runner_bench import Bench
 from tests.jobs.runners.scripted_grid import Tie
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "job-types.md").read_text()
+PAGES = [(ROOT / "docs" / f"{name}.md").read_text() for name in ("external-work", "long-commands", "spark")]
 _BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-FILES = dict(_BLOCK.findall(PAGE))
+FILES = {name: text for page in PAGES for name, text in _BLOCK.findall(page)}
 #: Replacements of Slurm's programs. A job is a file, named by its number. It contains the mark and the key of the job,
 #: and the key determines its behaviour.
 SLURM = {
