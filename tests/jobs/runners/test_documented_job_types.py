@@ -1,6 +1,7 @@
-"""Examples of ``docs/job-types.md``, run with fake Slurm programs that print the contents of files."""
+"""Examples of the pages about types of jobs and their output, run with fake Slurm programs that print the contents of
+files.
+"""
 
-import json
 import os
 import re
 import sys
@@ -16,14 +17,17 @@ from sluice.jobs.runners.run_output import captured_runs
 from tests.jobs.runners.runner_bench import Bench, error_of, eventually
 from tests.jobs.runners.scripted_grid import Tie
 
-PAGE = (Path(__file__).parents[3] / "docs" / "job-types.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+EXTERNAL, LONG_RUNNING, OUTPUT, SPARK = (
+    (DOCS / f"{name}.md").read_text() for name in ("external-work", "long-running", "output", "spark")
+)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: Fake Slurm program. It logs its arguments and prints the answer that the test has stored for it.
 PROGRAM = '#!/bin/sh\necho "${0##*/} $*" >> "$SLURM/calls"\ncat "$SLURM/${0##*/}" 2>/dev/null || true\n'
 
 
-def _block(language: str, about: str = "") -> str:
-    return next(text for found, text in _BLOCK.findall(PAGE) if found == language and about in text)
+def _block(page: str, language: str, about: str = "") -> str:
+    return next(text for found, text in _BLOCK.findall(page) if found == language and about in text)
 
 
 class Slurm:
@@ -36,7 +40,7 @@ class Slurm:
             program.parent.mkdir(exist_ok=True)
             program.write_text(PROGRAM)
             program.chmod(0o755)
-        (folder / "slurm.py").write_text(_block("python", "class train"))
+        (folder / "slurm.py").write_text(_block(EXTERNAL, "python", "class train"))
         monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
         monkeypatch.setenv("SLURM", str(folder))
         self.answer(sbatch="4711", sacct="COMPLETED")
@@ -101,11 +105,11 @@ def test_the_documented_manager_ends_work_that_no_claim_owns(bench: Bench, slurm
 
 
 def test_the_output_of_the_documented_function_is_as_shown(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "invoices.py").write_text(_block("python", "def invoices"))
+    (tmp_path / "invoices.py").write_text(_block(OUTPUT, "python", "def invoices"))
     app = load([str(tmp_path / "invoices.py")]).app("invoices")
     with captured_runs(passes_on=False):
         outcome = bench.run(bench.assign(app, key="202611", ids={"month": "202611"}))
-    shown = re.search(r"shows:\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    shown = re.search(r"shows:\n\n```\n(.*?)```", OUTPUT, re.DOTALL)
     assert shown is not None
     stamp = re.compile(r"^\S+Z ", re.MULTILINE)
     assert stamp.sub("", outcome.output) == stamp.sub("", shown[1])
@@ -117,8 +121,8 @@ def test_the_documented_spark_app_can_be_loaded(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme" / "__init__.py").touch()
     (tmp_path / "acme" / "features.py").write_text("def main(elem): ...\n")
-    (tmp_path / "apps.json").write_text(json.dumps(json.loads(_block("json", "pyspark"))))
-    assert load(["apps.json"]).app("features").spark
+    (tmp_path / "apps.yaml").write_text(_block(SPARK, "yaml", "pyspark"))
+    assert load(["apps.yaml"]).app("features").spark
 
 
 @pytest.mark.usefixtures("slurm")
@@ -126,10 +130,12 @@ def test_the_documented_stream_loads_and_its_reader_requires_it_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "flink.py").write_text(_block("python", "class train").replace("class train", "class Flink"))
-    (tmp_path / "apps.json").write_text(_block("json", "is_long_running"))
-    found = load([str(tmp_path / "apps.json")])
-    assert found.app("clicks").unbounded
-    assert [parents.when for group in found.app("dashboard").groups for parents in group.all_of] == [
-        "running"
-    ]
+    plain = re.sub(r"^@app\(.*\n", "", _block(EXTERNAL, "python", "class train"), flags=re.MULTILINE)
+    (tmp_path / "flink.py").write_text(plain.replace("class train", "class Flink"))
+    (tmp_path / "apps.yaml").write_text(_block(LONG_RUNNING, "yaml", "is_long_running"))
+    (tmp_path / "pipeline.py").write_text(_block(LONG_RUNNING, "python", "is_long_running"))
+    for source in ("apps.yaml", "pipeline.py"):
+        found = load([str(tmp_path / source)])
+        assert found.app("clicks").unbounded
+        dashboard = found.app("dashboard")
+        assert [parents.when for group in dashboard.groups for parents in group.all_of] == ["running"]
