@@ -34,7 +34,7 @@ the variable, the value and an example. Durations are written `250ms`, `2s`, `10
 
 _TAIL = """
 A job that runs in a separate process has `SLUICE_APP`, `SLUICE_JOB`, `SLUICE_ROUND`, `SLUICE_CLAIM` and `SLUICE_TOKEN`
-in its environment, and none of the variables above: [job types](job-types.md).
+in its environment, and none of the variables above: [commands](commands.md#environment).
 """
 
 #: Description of each setting. A test compares the names with the existing settings.
