@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 
 from sluice.jobs.catalogue import Catalogue, load
+from sluice.jobs.policy.breaker import Breaker
+from sluice.jobs.policy.concurrency import Concurrency
+from sluice.jobs.policy.rate_limit import RateLimit
+from sluice.jobs.policy.retry_budget import RetryBudget
 from tests.jobs.catalogue.sources import write
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -30,22 +34,19 @@ def test_the_files_on_the_retries_page_define_the_policy_of_the_python_example()
     assert python.policy.max_fails == 3
 
 
-def test_the_files_on_the_breakers_page_define_the_limits_of_the_python_examples() -> None:
-    python, files = _loaded("breakers")
-    assert python.app("fetch").breaker == files.app("fetch").breaker
-    assert python.app("fetch").breaker is not None
-    assert python.app("deliver").retry_budget == files.app("deliver").retry_budget
-    assert python.app("deliver").retry_budget is not None
+def test_the_example_on_the_breakers_page_has_a_breaker_and_a_budget() -> None:
+    (python,) = _loaded("breakers")
+    assert python.app("fetch").breaker == Breaker(fails=20, pause_s=30.0, pause_s_max=600.0)
+    assert python.app("deliver").retry_budget == RetryBudget(retries=100, per_s=60.0)
 
 
-def test_the_examples_on_the_concurrency_page_can_be_loaded() -> None:
-    python, pools, rate = _loaded("concurrency")
-    assert {name for name, _ in python.items()} == {"call", "query", "render", "sync"}
-    assert python.app("call").rate_limit == rate.app("call").rate_limit
-    limits = {name: app.policy.concurrency for name, app in pools.items()}
-    assert limits["load"] == limits["report"] == python.app("query").policy.concurrency
-    assert limits["extract"] is not None
-    assert limits["extract"].key == "{client_id}"
+def test_the_example_on_the_concurrency_page_has_the_limits_of_its_tables() -> None:
+    (python,) = _loaded("concurrency")
+    limits = {name: app.policy.concurrency for name, app in python.items()}
+    assert limits["render"] == Concurrency(limit=3)
+    assert limits["sync"] == Concurrency(limit=2, key="{customer}")
+    assert limits["query"] == limits["load"] == Concurrency(limit=5, pool="warehouse")
+    assert python.app("call").rate_limit == RateLimit(starts=5, per_s=1.0, burst=1, key="{customer}")
 
 
 def test_the_command_on_the_page_about_commands_can_be_loaded() -> None:
