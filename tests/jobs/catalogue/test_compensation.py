@@ -20,8 +20,8 @@ UNDO = {"job_id": "{key}"}
 
 
 def test_the_example_on_the_compensation_page_can_be_loaded() -> None:
-    example = PAGE.read_text().partition("```yaml\n")[2].partition("```")[0]
-    catalogue = load([write("trip.yaml", example)])
+    example = PAGE.read_text().partition("```python\n")[2].partition("```")[0]
+    catalogue = load([write("trip.py", example)])
     assert [catalogue[app].compensate for app in ("book", "pay", "mail", "refund")] == [
         "unbook",
         "refund",
