@@ -1,8 +1,7 @@
 from datetime import date
 from time import sleep
 
-from sluice import Job, app
-from sluice.actors.connect import connect
+from sluice import Job, app, connect
 
 
 @app
