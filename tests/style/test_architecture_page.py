@@ -1,4 +1,4 @@
-"""Files, functions, layers and tasks that docs/architecture.md names: they exist, and none is missing."""
+"""Files, functions, layers and tasks in the pages about the code: they exist, and none is missing."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 from tests.style.layers import LAYERS_OF_LEDGER
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
-#: Tasks for which the page must name the files to change.
+#: The explanation, the map of the code, and the reasons.
+PAGES = ("architecture.md", "code.md", "design.md")
+PAGE = "\n".join((ROOT / "docs" / name).read_text() for name in PAGES)
+#: Tasks for which ``code.md`` must name the files to change.
 TASKS = {
     "definitions in python",
     "coroutines",
