@@ -65,7 +65,7 @@ def bypass(context: CommandContext, options: Options) -> int:
             with captured_runs(passes_on=True):
                 outcome = _run(assignment, stop, used)
             ended.append((assignment.name, outcome))
-            context.output.note(*_told(assignment.name, outcome, in_full=not context.output.as_json))
+            context.output.note(*_told(assignment.name, outcome, in_full=not context.output.is_document))
     context.output.answer({"jobs": [_document(name, outcome) for name, outcome in ended]})
     if stop.is_set():
         return INTERRUPTED
@@ -89,7 +89,7 @@ def _assignments(context: CommandContext, options: Options) -> Iterator[Assignme
             where=app.name,
             advice=f"Write one, like sluice run --bypass {app.name} {WORK_IDS if app.chunking else app.example_key}",
         )
-    echo = Echo() if context.output.as_json else _echo()
+    echo = Echo() if context.output.is_document else _echo()
     for key in submission.named_keys:
         yield _assignment(app, key, submission, echo)
 

@@ -187,7 +187,7 @@ def _interrupted(context: CommandContext, installation: Installation, submission
             f"Continue it with `sluice up --drain`, or stop it with `sluice cancel {submission}`.", indent=2
         ),
     )
-    if context.output.as_json:
+    if context.output.is_document:
         context.output.answer({**as_document(now), "interrupted": True})
     return INTERRUPTED
 
@@ -203,7 +203,7 @@ def _timed_out(context: CommandContext, last: SubmissionProgress, standstill: St
         ),
         Paragraph(f"Workers, or `sluice up --drain`, continue it. `sluice cancel {id_}` stops it.", indent=2),
     )
-    if context.output.as_json:
+    if context.output.is_document:
         context.output.answer({**as_document(last), "wait_timed_out": True})
     return WAITED_LONG_ENOUGH
 

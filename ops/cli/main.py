@@ -18,7 +18,7 @@ from sluice.jobs.observe.failpoints import arm
 from sluice.ops.cli.command import BROKEN, DONE, INTERRUPTED
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import Output
-from sluice.ops.cli.parser import parse
+from sluice.ops.cli.parser import format_of, parse
 
 
 class UnexpectedError(SluiceError):
@@ -34,7 +34,8 @@ class Interrupted(SluiceError):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code of the process."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    with Output(as_json="--json" in words) as output, _ended_by_signals():
+    is_brief = "-q" in words or "--quiet" in words
+    with Output(format_of(words), is_brief=is_brief) as output, _ended_by_signals():
         try:
             code = _run(words, output)
             sys.stdout.flush()

@@ -18,26 +18,31 @@ from sluice.actors.worker.logs import is_json_log, log_last_words
 from sluice.jobs.errors import DefinitionError, SluiceError
 from sluice.ops.cli.page import Block
 from sluice.ops.cli.terminal import Screen
+from sluice.ops.documents.formats import FORMATS, WIDE, as_json
 
 
 class Output:
-    """Output of a command as a context manager. With ``as_json``, only the document reaches stdout. Everything else
-    that users' code or its child processes write there goes to stderr as long as this is open.
+    """Output of a command as a context manager. If ``form`` is a format for programs, only the document reaches
+    stdout. Everything else that users' code or its child processes write there goes to stderr as long as this is open.
+    The format ``wide`` is for people: lines are not shortened.
 
-    ``aside`` is stderr. It gets progress and notes.
+    ``aside`` is stderr. It gets progress and notes, unless ``is_brief``.
     """
 
-    def __init__(self, *, as_json: bool) -> None:
-        self.as_json = as_json
+    def __init__(self, form: str | None = None, *, is_brief: bool = False) -> None:
+        self._form = FORMATS.get(form or "")
+        self._is_brief = is_brief
         #: True if the log is the only output for people.
         self.is_quiet = False
         self.aside = Screen(sys.stderr)
         self._screen = Screen(sys.stdout)
+        if form == WIDE:
+            self._screen.width = None
         self._documents: BinaryIO | None = None
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
-        if self.as_json:
+        if self.is_document:
             self._documents = self._opened.enter_context(os.fdopen(os.dup(1), "wb"))
             _redirect(to=2)
             self._opened.callback(_redirect, to=self._documents.fileno())
@@ -49,9 +54,15 @@ class Output:
         self._opened.close()
 
     @property
+    def is_document(self) -> bool:
+        """True if the output is for programs."""
+        return self._form is not None
+
+    @property
     def is_interactive(self) -> bool:
-        """True if a user sees stdout and stderr on a terminal and the output is not JSON."""
-        return self.aside.is_terminal and self._screen.is_terminal and not self.as_json
+        """True if a user sees stdout and stderr on a terminal, and gets progress there."""
+        is_seen = self.aside.is_terminal and self._screen.is_terminal
+        return is_seen and not self.is_document and not self._is_brief
 
     @property
     def width(self) -> int | None:
@@ -60,23 +71,28 @@ class Output:
 
     def answer(self, document: object, *blocks: Block) -> None:
         """Write the answer of a command: the document for programs, or the blocks for people."""
-        if self._documents is None:
+        if self._documents is None or self._form is None:
             self.say(*blocks)
         else:
-            self._documents.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+            self._documents.write(self._form(document).encode())
             self._documents.flush()
 
     def stream(self, document: object, *blocks: Block) -> None:
         """Write a single answer of many: a line of JSON, or the blocks."""
-        if self._documents is None:
+        if self._documents is None or self._form is None:
             self._screen.print(*blocks)
         else:
-            self._documents.write(msgspec.json.encode(document) + b"\n")
+            line = (
+                msgspec.json.encode(document) + b"\n"
+                if self._form is as_json
+                else self._form(document).encode()
+            )
+            self._documents.write(line)
             self._documents.flush()
 
     def say(self, *blocks: Block) -> None:
         """Write blocks for people that programs do not need."""
-        if not (self.as_json or self.is_quiet):
+        if not (self.is_document or self.is_quiet):
             self._screen.print(*blocks)
 
     def pour(self, pieces: Iterable[bytes]) -> None:
@@ -85,7 +101,8 @@ class Output:
 
     def note(self, *blocks: Block) -> None:
         """Write blocks to stderr that are not part of the answer."""
-        self.aside.print(*blocks)
+        if not self._is_brief:
+            self.aside.print(*blocks)
 
     def complain(self, error: SluiceError) -> None:
         """Report an error: what, where, and what to do, each on a line of stderr, and in the document. If the log is
@@ -125,6 +142,7 @@ def all_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
+        dest="whole",
         help="show every row; default: of many similar rows only the first few (JSON always has all)",
     )
 

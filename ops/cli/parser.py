@@ -14,6 +14,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import Action, Command, CommandGroup, Options
 from sluice.ops.cli.commands import COMMANDS, SECTIONS
 from sluice.ops.cli.examples import examples
+from sluice.ops.documents.formats import FORMATS, WIDE
 
 PROGRAM = "sluice"
 #: First line of the help.
@@ -40,6 +41,7 @@ class Parser(argparse.ArgumentParser):
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
+            conflict_handler="resolve",  # Two commands write files, and have an option --output of their own.
         )
         common = self.add_argument_group("common options")
         common.add_argument(
@@ -59,7 +61,17 @@ class Parser(argparse.ArgumentParser):
             metavar="URL",
             help="like amqp://…, redis://… or memory://; default: SLUICE_BROKER_URL, or memory://",
         )
-        common.add_argument("--json", action="store_true", help="write one JSON document to stdout")
+        common.add_argument(
+            "-o",
+            "--output",
+            choices=[*FORMATS, WIDE],
+            help="format of the answer: json, yaml, name (only the names, one per line), or wide (no line is"
+            " shortened); default: for people",
+        )
+        common.add_argument("--json", action="store_true", help="the same as -o json")
+        common.add_argument(
+            "-q", "--quiet", action="store_true", help="write no progress and no notes to stderr"
+        )
         common.add_argument("--verbose", action="store_true", help="write more to stderr")
         common.add_argument("--debug", action="store_true", help="print the tracebacks of errors")
 
@@ -74,6 +86,17 @@ class Parser(argparse.ArgumentParser):
             where=self.prog,
             advice=f"`{self.prog} --help` lists the arguments and options.",
         )
+
+
+def format_of(arguments: Sequence[str]) -> str | None:
+    """Return the format that the arguments choose. It is needed before they are parsed, for errors in them."""
+    if "--json" in arguments:
+        return "json"
+    for flag, value in zip(arguments, [*arguments[1:], ""], strict=True):
+        chosen = value if flag in ("-o", "--output") else flag.removeprefix("--output=").removeprefix("-o")
+        if chosen != flag and chosen in (*FORMATS, WIDE):
+            return chosen
+    return None
 
 
 def parse(arguments: Sequence[str]) -> tuple[Action, Options]:
@@ -94,7 +117,10 @@ def parse(arguments: Sequence[str]) -> tuple[Action, Options]:
     options.way, options.makes_ledger = way, entry.makes_ledger
     parser = Parser(way, help_)
     action.options(parser)
-    return action, parser.parse_intermixed_args(options.rest, options)
+    parser.parse_intermixed_args(options.rest, options)
+    if options.output == WIDE and "whole" in options:
+        options.whole = True
+    return action, options
 
 
 def _sectioned() -> str:

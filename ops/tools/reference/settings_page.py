@@ -77,7 +77,8 @@ WORDS = {
     "SLUICE_LINEAGE_NAMESPACE": "namespace of jobs on that server",
     "SLUICE_LINEAGE_DATASET_NAMESPACE": "namespace of tables on that server",
     "SLUICE_PROGRAMS_DIR": "folder for fetched [programs](programs.md)",
-    "SLUICE_PROGRAMS_DIR_SIZE": "maximum [total size of all stored versions](programs.md#store-of-fetched-programs) of programs",
+    "SLUICE_PROGRAMS_DIR_SIZE": "maximum [total size of all stored versions](programs.md#store-of-fetched-programs)"
+    " of programs",
     "SLUICE_PROGRAM_HOSTS": "hosts outside the public internet from which programs may be fetched; `*`: any",
     "SLUICE_NOTIFY_HOSTS": "hosts outside the public internet that may [receive events](notifications.md); `*`: any",
     "SLUICE_CONSOLE_URL": "address of the console for people, for links in [notifications](notifications.md)",

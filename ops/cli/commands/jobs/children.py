@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     if is_of_partitions(context.catalogue, options.app):
         context.output.answer(
-            *partition_children(context.catalogue, options.app, options.key, whole=options.all)
+            *partition_children(context.catalogue, options.app, options.key, whole=options.whole)
         )
         return DONE
     found, chunked, empty = _related(context, options.app, options.key)
@@ -35,7 +35,7 @@ def run(context: CommandContext, options: Options) -> int:
         found,
         alike=lambda child: child.app,
         rest=lambda child, words: JobName(child.app, words),
-        whole=options.all,
+        whole=options.whole,
     )
     table = Table(("app", "key"), list(shown), empty="" if chunked else empty)
     context.output.answer(

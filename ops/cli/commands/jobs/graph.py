@@ -12,6 +12,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Verbatim
+from sluice.ops.documents import formats
 from sluice.ops.graph.app_graph import app_graph
 from sluice.ops.graph.equal_jobs import folded
 from sluice.ops.graph.model import Graph
@@ -58,17 +59,23 @@ def run(context: CommandContext, options: Options) -> int:
     drawn = graph if options.all or kind == "json" else folded(graph)
     if drawn.note:
         context.output.note(Paragraph(drawn.note, "yellow"))
-    if options.output is None:
+    if (path := _path(options)) is None:
         context.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
     else:
-        _write(context, drawn, Path(options.output), kind)
+        _write(context, drawn, path, kind)
     return DONE
 
 
+def _path(options: Options) -> Path | None:
+    """Return the file to write. ``-o json`` is a format here, as it is for other commands."""
+    return None if options.output in (None, *formats.FORMATS, formats.WIDE) else Path(options.output)
+
+
 def _kind(context: CommandContext, options: Options) -> str:
-    if options.format is None and options.output is None and context.output.as_json:
+    path = _path(options)
+    if options.format is None and path is None and context.output.is_document:
         return "json"
-    return options.format or _SUFFIXES.get(Path(options.output or "").suffix, "mermaid")
+    return options.format or _SUFFIXES.get(path.suffix if path else "", "mermaid")
 
 
 def _write(context: CommandContext, graph: Graph, path: Path, kind: str) -> None:

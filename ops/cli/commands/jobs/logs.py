@@ -41,6 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="show the state changes of the job instead of its output",
     )
     parser.add_argument(
+        "-f",
         "--follow",
         action="store_true",
         help="also show output as it comes until the job ends; with --json a line for each round that has ended",
@@ -190,7 +191,7 @@ def _show(context: CommandContext, each: Round) -> None:
         output.say(Verbatim(each.log.rstrip("\n"), "bright_black"))
     stderr = _apart(each.stderr or "", each.output or "")
     for text, blob, style in ((each.output, each.output_blob, ""), (stderr, each.stderr_blob, "yellow")):
-        if blob is not None and not output.as_json:
+        if blob is not None and not output.is_document:
             _pour(context, blob, text or "", style)
         elif text:
             output.say(Verbatim(text.rstrip("\n"), style))

@@ -55,7 +55,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(ascending=False)
     parser.add_argument("--page", metavar="TOKEN", help="show one page: first, or the token of the next page")
     parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number of jobs; default: 100"
+        "-n", "--limit", type=int, default=100, metavar="N", help="maximum number of jobs; default: 100"
     )
 
 
@@ -94,7 +94,7 @@ def _turn(context: CommandContext, wanted: JobFilter, order: Order, limit: int, 
     )
     document = {"jobs": [_document(job) for job in found.jobs], "total": found.total, "next": found.next}
     context.output.answer(document, _table(found.jobs, order))
-    if not context.output.as_json:
+    if not context.output.is_document:
         rest = "" if found.next is None else f" The next page: --page {found.next}"
         context.output.note(Paragraph(f"{len(found.jobs)} of {found.total}.{rest}", "bright_black"))
     return DONE

@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     if is_of_partitions(context.catalogue, options.app):
         context.output.answer(
-            *partition_parents(context.catalogue, options.app, options.key, whole=options.all)
+            *partition_parents(context.catalogue, options.app, options.key, whole=options.whole)
         )
         return DONE
     name = related(context, options.app, options.key)
@@ -59,7 +59,7 @@ def run(context: CommandContext, options: Options) -> int:
             {"group": gate.name, "jobs": [need.parent for need in gate.needs], **endless, **named}
             for gate in gates
         ],
-        *(_page(gates, read, is_alone=not needed, whole=options.all) if gates else _reasons(context, name)),
+        *(_page(gates, read, is_alone=not needed, whole=options.whole) if gates else _reasons(context, name)),
         *(Paragraph(f"Work IDs of {of} that it needs: {short_text_of(ids)}") for of, ids in needed.items()),
     )
     return DONE

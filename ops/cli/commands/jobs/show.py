@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     found = dossier_of(context, Installation(context), options.app, options.key)
     calendar = calendar_of(context, found.job.app)
-    page = _page(found, calendar, is_saga=is_saga(context, found), whole=options.all)
+    page = _page(found, calendar, is_saga=is_saga(context, found), whole=options.whole)
     context.output.answer(document_of(context, found), *page)
     return DONE
 

@@ -16,7 +16,7 @@ ERROR_CHARS_MAX = 200
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number of deliveries; default: 100"
+        "-n", "--limit", type=int, default=100, metavar="N", help="maximum number of deliveries; default: 100"
     )
 
 

@@ -52,7 +52,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="only last successes before this; a time, or an age like 6h",
     )
     told = f"maximum number; default: {IDS_TOLD:,} work IDs or {KEYS_TOLD} keys"
-    parser.add_argument("--limit", type=int, metavar="N", help=told)
+    parser.add_argument("-n", "--limit", type=int, metavar="N", help=told)
 
 
 def run(context: CommandContext, options: Options) -> int:

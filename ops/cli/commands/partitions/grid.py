@@ -135,7 +135,7 @@ def _asked(context: CommandContext, status: SubmissionStatus) -> Iterator[Partit
 
 
 def _columns(context: CommandContext, rows: Sequence[PartitionRow]) -> int:
-    if context.output.as_json:
+    if context.output.is_document:
         return COLUMNS_OF_DOCUMENT
     return (context.output.width or COLUMNS) - _margin(rows)
 

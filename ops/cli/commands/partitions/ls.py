@@ -97,7 +97,9 @@ def _one(context: CommandContext, table: TableOf, options: Options) -> int:
         within.last if options.last or not found else found[-1].last,
     )
     told = [_told(table.calendar, each) for each in _with_holes(found, ends)] if found else []
-    context.output.answer({**_document(table, holding), "runs": told}, *_page(table, told, whole=options.all))
+    context.output.answer(
+        {**_document(table, holding), "runs": told}, *_page(table, told, whole=options.whole)
+    )
     if len(found) == RUNS_MAX:
         context.output.note(Paragraph("There may be more; use --from to continue.", "bright_black"))
     return DONE

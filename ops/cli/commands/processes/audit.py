@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="only actions since this; a time, or an age like 10m; default: all",
     )
     parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number of actions; default: 100"
+        "-n", "--limit", type=int, default=100, metavar="N", help="maximum number of actions; default: 100"
     )
 
 

@@ -21,7 +21,7 @@ def run(context: CommandContext, _: Options) -> int:
     # If the ledger is unreachable, the command ends here, with the reason.
     ask = installation.ledger.transact
     metrics = Metrics(context, installation, ask, within_s=PATIENCE_S)
-    if context.output.as_json:
+    if context.output.is_document:
         context.output.answer(metrics.documents())
     else:
         context.output.say(Verbatim(metrics.text().rstrip("\n")))

@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="also list schedules that were removed from their source"
     )
     parser.add_argument(
-        "--limit", type=int, default=30, metavar="N", help="maximum number of due times; default: 30"
+        "-n", "--limit", type=int, default=30, metavar="N", help="maximum number of due times; default: 30"
     )
 
 

@@ -72,7 +72,7 @@ def run(context: CommandContext, options: Options) -> int:
         document = _of_chunks(context, submission, given, now)
     else:
         document = _of_keys(context, submission, given, now)
-    context.output.answer(document, *_page(document, whole=options.all))
+    context.output.answer(document, *_page(document, whole=options.whole))
     return DONE
 
 

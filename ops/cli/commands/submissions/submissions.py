@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="show this submission with the outcomes of its jobs; default: list all",
     )
     parser.add_argument(
-        "--limit", type=int, default=30, metavar="N", help="maximum number of submissions; default: 30"
+        "-n", "--limit", type=int, default=30, metavar="N", help="maximum number of submissions; default: 30"
     )
 
 
