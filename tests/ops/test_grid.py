@@ -281,8 +281,8 @@ def test_only_succeeded_has_the_sign_of_existing_partitions() -> None:
     assert [state for state, its in signs.items() if its is THERE] == [State.SUCCEEDED]
 
 
-def test_the_page_on_partitions_explains_every_sign() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "partitions.md").read_text()
+def test_the_page_on_backfills_explains_every_sign() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "backfill.md").read_text()
     signs = {each.sign for _, each in MARKS} | {THERE.sign, PARTLY.sign, NOTHING.sign, NOT_NEEDED.sign}
     assert [sign for sign in sorted(signs) if f"`{sign}`" not in page] == []
 
