@@ -292,13 +292,14 @@ class AppOptions(TemplateOptions, total=False):
         Sequence[str], About("Kwargs for which freshness is recorded separately.", "[]", '["region"]')
     ]
     allow_multiple_jobs: Annotated[
-        bool, About("Whether a work ID may be in several unfinished jobs.", "False", "True")
+        bool,
+        About("Whether a schedule submits the app while a submission of it is active.", "False", "True"),
     ]
     data_sources: Annotated[
-        Sequence[str], About("Data that the app reads, for lineage.", "[]", '["s3://raw/orders"]')
+        Sequence[str], About("Data that the app reads, for people.", "[]", '["s3://raw/orders"]')
     ]
     data_sinks: Annotated[
-        Sequence[str], About("Data that the app writes, for lineage.", "[]", '["warehouse.orders"]')
+        Sequence[str], About("Data that the app writes, for people.", "[]", '["warehouse.orders"]')
     ]
     output_table: Annotated[
         str,

@@ -20,14 +20,14 @@ def _check(catalogue: Catalogue, sizes: dict[str, int]) -> None:
 
 
 def test_the_examples_on_the_chunks_page_can_be_loaded() -> None:
-    (_, declared), (_, decorated), (_, configured) = BLOCKS
+    decorated, declared, configured = (text for language, text in BLOCKS if language != "console")
     write("acme/__init__.py", "")
-    write("acme/ids.py", "def everybody(**kwargs): ...\ndef with_new_orders(**kwargs): ...")
+    write("acme/ids.py", "def all_ids(**kwargs): ...\ndef with_new_orders(**kwargs): ...")
     write("acme/customers.py", "def refresh(**kwargs): ...")
     _check(load([write("apps.yaml", declared)]), {"customers": 1000, "orders": 50, "prices": 500})
     write("folder/orders.py", decorated)
     write("folder/report.py", configured)
-    _check(load(["folder"]), {"orders": 50, "report": 100})
+    _check(load(["folder"]), {"customers": 1000, "orders": 2, "report": 100})
 
 
 def test_the_chunks_page_names_every_option() -> None:
