@@ -111,6 +111,7 @@ PATHS: Mapping[str, str] = {
     "ops/test_feature_pipeline.py": "night",
     "ops/test_followed_output.py": "test",
     "ops/test_image.py": "night",
+    "ops/test_install_page.py": "test",
     "ops/test_keyspace_pages.py": "night",
     "ops/test_listing_page.py": "night",
     "ops/test_observe_page.py": "night",
