@@ -120,7 +120,21 @@ def parse(arguments: Sequence[str]) -> tuple[Action, Options]:
     parser.parse_intermixed_args(options.rest, options)
     if options.output == WIDE and "whole" in options:
         options.whole = True
+    if "/" in (getattr(options, "app", None) or "") and "key" in options:
+        _split_job(parser, options)
     return action, options
+
+
+def _split_job(parser: Parser, options: Options) -> None:
+    """Read ``APP/KEY`` as an app and a key: no name of an app has a slash. Further keys may be written so too."""
+    app, _, key = options.app.partition("/")
+    if isinstance(options.key, list):
+        options.key = [key, *(each.removeprefix(f"{app}/") for each in options.key)]
+    elif options.key:
+        parser.error(f"{options.app!r} and {options.key!r} are two keys; write APP KEY or APP/KEY")
+    else:
+        options.key = key
+    options.app = app
 
 
 def _sectioned() -> str:
@@ -161,5 +175,7 @@ def _choose(
 
 
 def job_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", help="app of the job")
-    parser.add_argument("key", nargs="?", default="", help="key of the job; default: the empty key")
+    parser.add_argument("app", metavar="APP", help="app of the job, or APP/KEY")
+    parser.add_argument(
+        "key", metavar="KEY", nargs="?", default="", help="key of the job; default: the empty key"
+    )

@@ -8,6 +8,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.keys.key_fields import KeyReadings, readings_for
 from sluice.jobs.text.filter_parser import parse_condition
 from sluice.jobs.text.filters import Condition, needs_definitions
+from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -47,6 +48,15 @@ def is_selection(options: Options, *named: object) -> bool:
             advice="Write the name into the condition, like app = fetch and key = 2026-11-20_oslo.",
         )
     return True
+
+
+def name_target(installation: Installation, options: Options) -> None:
+    """Read the target ``APP/KEY`` as an app and a key, unless it is the id of a submission, which may have a slash."""
+    app, slash, key = (options.target or "").partition("/")
+    if not slash or options.key is not None:
+        return
+    if installation.ask(lambda tx: submission_progress.status(tx, options.target)) is None:
+        options.target, options.key = app, key
 
 
 def selected_by(context: CommandContext, text: str) -> JobFilter:

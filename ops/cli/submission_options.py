@@ -17,7 +17,7 @@ from sluice.ops.cli.command import WAITED_LONG_ENOUGH, Options
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", help="app of the jobs")
+    parser.add_argument("app", metavar="APP", help="app of the jobs, or APP/KEY for one job")
     parser.add_argument(
         "key", nargs="*", help="keys of the jobs; default: every job that the definition enumerates"
     )

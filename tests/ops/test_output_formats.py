@@ -41,6 +41,23 @@ def test_names_can_be_passed_to_another_command(desk: Site, words: tuple[str, ..
     assert sorted(desk.types(*words, "-o", "name").splitlines()) == names.splitlines()
 
 
+def test_a_job_may_be_named_as_it_is_printed(desk: Site) -> None:
+    for word in ("show", "logs", "parents", "children"):
+        assert desk.types(word, "fetch/1") == desk.types(word, "fetch", "1")
+    assert desk.says("why", "fetch/1")["key"] == desk.says("why", "fetch", "1")["key"] == "1"
+    assert desk.says("plan", "fetch/1", "2") == desk.says("plan", "fetch", "1", "2")
+    assert desk.says("cancel", "fetch/1")["cancelled"] == 1
+    assert desk.says("retry", "fetch/1")["submission"]
+    assert desk.says("archive", "fetch/1", "fetch/2", code=2)["error"]["what"]
+    assert "two keys" in desk.says("show", "fetch/1", "2", code=2)["error"]["what"]
+
+
+def test_the_id_of_a_submission_may_have_a_slash(desk: Site) -> None:
+    desk.world.submit("mail", "7", id="mail/7")
+    assert desk.says("cancel", "mail/7") == {"cancelled": 1}
+    assert "Submission mail/7 is cancelled" not in desk.types("cancel", "fetch/1")
+
+
 def test_a_wide_answer_has_every_row(desk: Site) -> None:
     desk.world.submit("mail", None, keys=[str(key) for key in range(40)])
     assert "more (--all)" in desk.types("plan", "mail", *map(str, range(40)))

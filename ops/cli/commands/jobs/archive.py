@@ -29,7 +29,7 @@ _OUTCOMES = tuple(state for state in State if state in COLLECTED)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", nargs="?", help="app of the jobs")
+    parser.add_argument("app", metavar="APP", nargs="?", help="app of the jobs, or APP/KEY for one job")
     parser.add_argument(
         "key",
         nargs="*",

@@ -10,7 +10,7 @@ from sluice.ledger.reads import saga_details
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.cli.selection import carry_out, is_selection, selection_options
+from sluice.ops.cli.selection import carry_out, is_selection, name_target, selection_options
 from sluice.ops.operations.cancel import cancel_job
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
@@ -18,13 +18,16 @@ from sluice.ops.operations.selected_jobs import JobOperation, cancelling
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", nargs="?", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument(
+        "target", nargs="?", metavar="SUBMISSION | APP", help="a submission's id, an app, or APP/KEY"
+    )
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to stop")
     selection_options(parser)
 
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
+    name_target(installation, options)
     if is_selection(options, options.target, options.key):
         return carry_out(context, installation, options, partial(_cancelling, installation), "cancelled")
     if options.key is None:

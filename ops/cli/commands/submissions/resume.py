@@ -10,11 +10,12 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.request_limits import NUL, unfit
 from sluice.jobs.model.submission import JSON
 from sluice.jobs.sagas.answers import check_event
-from sluice.ledger.reads import job_details, submission_progress
+from sluice.ledger.reads import job_details
 from sluice.ledger.sagas.events import EventOutcome
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph
+from sluice.ops.cli.selection import name_target
 from sluice.ops.operations.context import whoami
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.resolve_job import meant_job
@@ -22,10 +23,10 @@ from sluice.ops.text import command
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="SUBMISSION | APP", help="a paused submission's id, or an app")
     parser.add_argument(
-        "key", nargs="?", metavar="KEY", help="with an app: key of the waiting saga; APP/KEY is accepted too"
+        "target", metavar="SUBMISSION | APP", help="a paused submission's id, an app, or APP/KEY"
     )
+    parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: key of the waiting saga")
     parser.add_argument(
         "--event",
         metavar="NAME",
@@ -44,11 +45,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
-    app, slash, key = options.target.partition("/")
+    name_target(installation, options)
     if options.key is not None:
         return _resume_job(context, installation, options.target, options.key, options)
-    if slash and (options.event is not None or not _is_submission(installation, options.target)):
-        return _resume_job(context, installation, app, key, options)
     if any(word is not None for word in (options.event, options.payload, options.id)):
         raise BadRequest(
             f"{options.target} is a submission, or an app without a key; events are for one saga.",
@@ -62,11 +61,6 @@ def run(context: CommandContext, options: Options) -> int:
         Paragraph(f"Submission {options.target} is resumed; {go}."),
     )
     return DONE
-
-
-def _is_submission(installation: Installation, word: str) -> bool:
-    """Return whether a submission has this id. The id may contain a slash, as ``APP/KEY`` does."""
-    return installation.ask(lambda tx: submission_progress.status(tx, word)) is not None
 
 
 def _resume_job(

@@ -20,7 +20,7 @@ from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.commands.submissions.submit import ask
 from sluice.ops.cli.follow import watch
 from sluice.ops.cli.page import Paragraph
-from sluice.ops.cli.selection import carry_out, is_selection, selection_options
+from sluice.ops.cli.selection import carry_out, is_selection, name_target, selection_options
 from sluice.ops.cli.submission_options import is_waiting, wait_options
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.rerun import again, ended_job
@@ -35,7 +35,9 @@ NAMED_MAX = 3
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", nargs="?", metavar="SUBMISSION | APP", help="a submission's id, or an app")
+    parser.add_argument(
+        "target", nargs="?", metavar="SUBMISSION | APP", help="a submission's id, an app, or APP/KEY"
+    )
     parser.add_argument("key", nargs="?", metavar="KEY", help="with an app: the one job to run again")
     parser.add_argument(
         "--downstream", action="store_true", help="with an app: also run all jobs after it again"
@@ -52,6 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context)
+    name_target(installation, options)
     others = (options.key, options.downstream, options.same_code, options.force, is_waiting(options))
     if is_selection(options, options.target, *others):
         return carry_out(context, installation, options, partial(_retrying, installation), "run again")
