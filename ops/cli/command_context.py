@@ -1,7 +1,10 @@
 """Settings, definitions and output for every command."""
 
+import sys
+
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.logs import logged_crashes, set_up_logs
+from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.output import Output
 from sluice.ops.operations.context import OperatorContext
 
@@ -13,6 +16,13 @@ class CommandContext(OperatorContext):
         super().__init__(settings, may_make_ledger=may_make_ledger)
         self.output = output
         set_up_logs(settings.log, verbose=verbose)
+
+    def confirm(self, question: str, *, is_confirmed: bool) -> None:
+        """Ask before an act that cannot be undone. BadRequest if the answer is no. Programs are not asked."""
+        if is_confirmed or not (sys.stdin.isatty() and self.output.is_interactive):
+            return
+        if not self.output.ask(question):
+            raise BadRequest("Nothing was changed.", advice="Answer y, or add --yes.")
 
     def log_as_service(self) -> None:
         """Log everything from now on, because this command runs for long. If the log is JSON, it is also the only

@@ -6,6 +6,7 @@ An error is three lines: what, where, and what to do. ``command`` has the exit c
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,13 @@ from msgspec.structs import replace
 from sluice.actors.settings.settings import process_settings
 from sluice.jobs.errors import SluiceError
 from sluice.jobs.observe.failpoints import arm
-from sluice.ops.cli.command import BROKEN, DONE, INTERRUPTED
+from sluice.ops.cli.command import BROKEN, DONE, INTERRUPTED, Action, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.output import Output
 from sluice.ops.cli.parser import format_of, parse
+
+#: Seconds between two answers with ``--watch``.
+WATCH_S = 2.0
 
 
 class UnexpectedError(SluiceError):
@@ -61,7 +65,20 @@ def _run(words: Sequence[str], output: Output) -> int:
     with CommandContext(
         settings, output, verbose=options.verbose, may_make_ledger=options.makes_ledger
     ) as context:
+        if getattr(options, "watch", False):
+            return _watch(action, context, options)
         return action.run(context, options)
+
+
+def _watch(action: Action, context: CommandContext, options: Options) -> int:
+    """Repeat the answer until Ctrl-C."""
+    try:
+        while (code := action.run(context, options)) == DONE:
+            time.sleep(WATCH_S)
+            context.output.clear()
+    except KeyboardInterrupt:
+        return DONE
+    return code
 
 
 def _told(error: BaseException) -> SluiceError:

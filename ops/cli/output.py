@@ -104,6 +104,16 @@ class Output:
         if not self._is_brief:
             self.aside.print(*blocks)
 
+    def clear(self) -> None:
+        """Begin a new answer in place of the last one: on an empty terminal, or after an empty line."""
+        if not self.is_document:
+            self._screen.clear()
+
+    def ask(self, question: str) -> bool:
+        """Ask a question on the terminal. Return whether the answer is yes."""
+        self.aside.write(f"{question} [y/N] ")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
     def complain(self, error: SluiceError) -> None:
         """Report an error: what, where, and what to do, each on a line of stderr, and in the document. If the log is
         JSON, this is a line of it."""
@@ -136,6 +146,18 @@ Row = TypeVar("Row")
 
 #: Maximum number of consecutive similar rows that are all shown, and the number of rows shown if there are more.
 SHOWN_MAX, SHOWN = 12, 10
+
+
+def watch_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="repeat the answer every two seconds, until Ctrl-C"
+    )
+
+
+def yes_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-y", "--yes", action="store_true", help="do not ask before the change; only a terminal is asked"
+    )
 
 
 def all_option(parser: argparse.ArgumentParser) -> None:

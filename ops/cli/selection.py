@@ -12,6 +12,7 @@ from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import yes_option
 from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.selected_jobs import JobOperation, SelectionResult, in_batches, preview_of
@@ -26,6 +27,7 @@ def selection_options(parser: argparse.ArgumentParser) -> None:
     where_option(
         parser, "instead: all jobs that match a condition like: app = fetch and state = failed; as in ls"
     )
+    yes_option(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="with --where: only count the jobs and show the first ones"
     )
@@ -80,6 +82,8 @@ def carry_out(
     def operation() -> JobOperation:
         return preview_of(acting(options.where)) if options.dry_run else acting(options.where)
 
+    if not options.dry_run:
+        context.confirm(f"Change all jobs with {options.where}?", is_confirmed=options.yes)
     total = sum(in_batches(installation.ask, wanted, operation), SelectionResult())
     document = {
         "selected": total.selected,

@@ -46,6 +46,15 @@ class Screen:
                 self._stream.write(self._painted(spans) + "\n")
         self._stream.flush()
 
+    def write(self, text: str) -> None:
+        """Write a text without a line end."""
+        self._stream.write(text)
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Clear the terminal. A file or a pipe gets an empty line."""
+        self.write("\x1b[H\x1b[2J\x1b[3J" if self.is_terminal else "\n")
+
     def pour(self, pieces: Iterable[bytes]) -> None:
         """Write the text of a job byte for byte, and complete its last line. On a terminal it is made harmless."""
         self._stream.flush()

@@ -12,6 +12,7 @@ from sluice.jobs.blobs import BlobsUnavailable
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import yes_option
 from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import span
@@ -28,6 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="AGE",
         help="also remove jobs and submissions older than this, like 365d; default: SLUICE_KEEP_JOBS",
     )
+    yes_option(parser)
     parser.add_argument("--dry-run", action="store_true", help="count the rows to remove, and change nothing")
     parser.add_argument(
         "--orphans",
@@ -41,6 +43,10 @@ def run(context: CommandContext, options: Options) -> int:
     keep_jobs = context.settings.keep_jobs_s
     if options.jobs_older_than is not None:
         keep_jobs = _age_s("--jobs-older-than", options.jobs_older_than)
+    if not options.dry_run:
+        context.confirm(
+            f"Remove the history of jobs that ended more than {span(keep)} ago?", is_confirmed=options.yes
+        )
     installation, store = Installation(context), blobs(context.settings)
     try:
         swept = (preview if options.dry_run else prune)(

@@ -13,11 +13,13 @@ from sluice.ledger import installation as identity
 from sluice.ledger.recovery import restoration
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import yes_option
 from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    yes_option(parser)
     parser.add_argument(
         "--copy",
         action="store_true",
@@ -26,6 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: CommandContext, options: Options) -> int:
+    context.confirm("Was a backup of this ledger restored?", is_confirmed=options.yes)
     installation = Installation(context)
     ledger = installation.ledger_doing("db restored", {"copy": options.copy}, restored)
     above = ledger.transact(restoration.restore)

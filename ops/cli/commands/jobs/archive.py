@@ -56,6 +56,7 @@ def run(context: CommandContext, options: Options) -> int:
     if options.key:
         archived = _named(context, installation, options.app, options.key)
     else:
+        context.confirm(f"Archive all finished jobs of {options.app}?", is_confirmed=options.yes)
         archived = sum(_ended(installation, _app(context, options.app), state) for state in outcomes)
     jobs = "1 job is" if archived == 1 else f"{archived} jobs are"
     context.output.answer({"archived": archived}, Paragraph(f"{jobs} archived."))

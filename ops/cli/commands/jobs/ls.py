@@ -13,6 +13,7 @@ from sluice.ledger.reads import job_lists, submission_progress
 from sluice.ledger.reads.job_filters import JobFilter
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import watch_option
 from sluice.ops.cli.page import Paragraph, Table
 from sluice.ops.cli.selection import selected_by, where_option
 from sluice.ops.cli.submission_options import past_option
@@ -26,6 +27,7 @@ LIMIT_MAX = 2**63 - 1
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
     parser.add_argument("--app", dest="of_app", metavar="APP", help="only jobs of this app")
     parser.add_argument(
         "--state",

@@ -16,7 +16,7 @@ from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half,
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.flight_page import facts, steps
-from sluice.ops.cli.output import all_option, excerpt
+from sluice.ops.cli.output import all_option, excerpt, watch_option
 from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.job_document import done, removed, result, result_pending
@@ -33,6 +33,7 @@ RESULT_CHARS_MAX = 200
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
     job_options(parser)
     all_option(parser)
 

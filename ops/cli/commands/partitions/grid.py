@@ -25,6 +25,7 @@ from sluice.ledger.reads.by_partition.table_partitions import CellCounts, TableV
 from sluice.ledger.reads.submission_progress import SubmissionStatus
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import watch_option
 from sluice.ops.cli.page import Block, Paragraph, StyledLine, Table, colour
 from sluice.ops.cli.submission_result import in_words
 from sluice.ops.documents.dated_apps import DAILY, Days, cells_of, dated_keys, day_of, urgent_days
@@ -50,6 +51,7 @@ Cells = Sequence[CellCounts]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
     parser.add_argument("submission", help="id of the submission")
     parser.add_argument(
         "--columns", type=int, metavar="N", help="maximum number of columns; default: as many as fit"

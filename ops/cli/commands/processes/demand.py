@@ -7,6 +7,7 @@ from sluice.jobs.states import State
 from sluice.ledger.reads.backlog import HORIZON_S, Demand
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import watch_option
 from sluice.ops.cli.page import Block, Table
 from sluice.ops.cli.submission_options import duration_option
 from sluice.ops.documents.backlog import WorkerDemand, wanted
@@ -14,6 +15,7 @@ from sluice.ops.operations.installation import Installation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
     parser.add_argument("app", nargs="*", help="apps to count; default: all apps")
     parser.add_argument(
         "--horizon",

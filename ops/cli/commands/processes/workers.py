@@ -9,14 +9,15 @@ from sluice.ledger.reads import fleet
 from sluice.ledger.reads.pool_queue import COUNTED_MAX, Pools, PoolWaits, Slot
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import watch_option
 from sluice.ops.cli.page import Block, Paragraph, Table
 from sluice.ops.documents.worker_document import as_document, host_of, slots_of, workers_and_pools
 from sluice.ops.operations.installation import Installation
 from sluice.ops.text import moment
 
 
-def options(_: argparse.ArgumentParser) -> None:
-    """Add no options."""
+def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
 
 
 def run(context: CommandContext, _: Options) -> int:

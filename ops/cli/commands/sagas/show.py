@@ -8,6 +8,7 @@ from sluice.ledger.reads.job_details import Dossier
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.flight_page import page, way_out
+from sluice.ops.cli.output import watch_option
 from sluice.ops.cli.page import Block, Paragraph, colour
 from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.job_document import removed
@@ -18,6 +19,7 @@ from sluice.ops.text import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
     job_options(parser)
     parser.add_argument("--traceback", action="store_true", help="show the tracebacks of its failures")
 

@@ -9,6 +9,7 @@ from sluice.ledger.reads import submission_progress
 from sluice.ledger.reads.submission_progress import progress, work
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
+from sluice.ops.cli.output import watch_option
 from sluice.ops.cli.page import Table
 from sluice.ops.cli.submission_result import as_document, summary
 from sluice.ops.operations.installation import Installation
@@ -16,6 +17,7 @@ from sluice.ops.text import moment
 
 
 def options(parser: argparse.ArgumentParser) -> None:
+    watch_option(parser)
     parser.add_argument(
         "id",
         nargs="?",

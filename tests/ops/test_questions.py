@@ -1,0 +1,57 @@
+"""Repeated answers (``--watch``), and questions before acts that cannot be undone (``--yes``)."""
+
+import io
+import sys
+
+import pytest
+
+from sluice.ops.cli import main as command
+from sluice.ops.cli.output import Output
+from tests.ops.site import WORDS, Site
+
+
+@pytest.fixture
+def desk(site: Site) -> Site:
+    site.define({"fetch": WORDS})
+    site.world.submit("fetch", None, keys=["1", "2"], id="one")
+    return site
+
+
+def test_an_answer_is_repeated_until_it_is_interrupted(desk: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        desk.world.submit("fetch", str(len(pauses) + 2))
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.time, "sleep", pause)
+    answers = desk.types("ls", "--watch").split("\n\n")
+    assert [answer.count("fetch") for answer in answers] == [2, 3, 4]
+    assert pauses == [command.WATCH_S] * 3
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("\n", 2, 2), ("", 2, 2)])
+def test_a_terminal_is_asked_before_many_jobs_change(
+    desk: Site, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, left: int
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdin", Terminal(answer))
+        patched.setattr(Output, "is_interactive", True)
+        desk.types("cancel", "--where", "app = fetch", code=code)
+    assert len(desk.says("ls", "--state", "ready")) == left
+
+
+@pytest.mark.parametrize("words", [("--yes",), ("-y",), ("--dry-run",)], ids=" ".join)
+def test_nothing_is_asked_with_yes_or_for_a_preview(
+    desk: Site, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    monkeypatch.setattr(Output, "is_interactive", True)
+    desk.types("cancel", "--where", "app = fetch", *words)
