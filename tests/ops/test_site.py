@@ -14,6 +14,7 @@ import pytest
 
 from sluice.broker import codec
 from sluice.broker.messages import MESSAGES, Message, Submit, SubmitMany
+from sluice.jobs.catalogue.fields.submitter_options import OPEN
 from sluice.jobs.model.submission import Submission
 from sluice.ops.tools.reference.__main__ import PAGES
 from sluice.ops.tools.reference.settings_page import WORDS, known
@@ -167,12 +168,23 @@ def _submissions(message: Message) -> tuple[msgspec.Raw, ...]:
     return message.submissions if isinstance(message, SubmitMany) else ()
 
 
-def test_the_page_of_messages_has_every_field() -> None:
-    cells = re.findall(r"^\| (`[^|]*`) \|", (DOCS / "messages.md").read_text(), re.MULTILINE)
-    words = {word for cell in cells for word in re.findall(r"`(\w+)`", cell)}
-    assert {kind.actor for kind in MESSAGES if kind.news} <= words
+def _first_cells(page: str) -> set[str]:
+    """Return the names in the first columns of the tables of a page."""
+    cells = re.findall(r"^\| (`[^|]*`) \|", (DOCS / page).read_text(), re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+
+def test_the_pages_have_every_message_and_every_field_of_a_submission() -> None:
+    assert {kind.actor for kind in MESSAGES if kind.news} <= _first_cells("messages.md")
     # ``compensates`` is set by the ledger only.
-    assert set(Submission.__struct_fields__) - {"compensates"} <= words
+    assert set(Submission.__struct_fields__) - {"compensates"} <= _first_cells("submissions.md")
+
+
+def test_the_page_has_every_option_that_a_submission_may_set() -> None:
+    text = (DOCS / "submissions.md").read_text()
+    listed = re.search(r"^Each submission may set these options: (.*?)\. They", text, re.MULTILINE | re.DOTALL)
+    assert listed
+    assert set(re.findall(r"`(\w+)`", listed[1])) == OPEN
 
 
 @pytest.mark.parametrize("name", ["index.md", "start.md", "keys.md", "mixed-keys.md"])
