@@ -182,7 +182,9 @@ def test_the_pages_have_every_message_and_every_field_of_a_submission() -> None:
 
 def test_the_page_has_every_option_that_a_submission_may_set() -> None:
     text = (DOCS / "submissions.md").read_text()
-    listed = re.search(r"^Each submission may set these options: (.*?)\. They", text, re.MULTILINE | re.DOTALL)
+    listed = re.search(
+        r"^Each submission may set these options: (.*?)\. They", text, re.MULTILINE | re.DOTALL
+    )
     assert listed
     assert set(re.findall(r"`(\w+)`", listed[1])) == OPEN
 
