@@ -13,7 +13,10 @@ from sluice.jobs.catalogue import load
 from tests.typed.wrong_programs import HEAD, PROGRAMS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / f"{name}.md" for name in ("functions", "expand", "transactions", "api", "retries", "breakers", "concurrency")]
+PAGES = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("functions", "expand", "transactions", "api", "retries", "breakers", "concurrency")
+]
 GOOD = [
     program
     for page in PAGES

@@ -18,8 +18,8 @@ curl -s localhost:8484/api/submissions -H "Authorization: Bearer $TOKEN" -H 'Con
      -d '{"app": "report", "key": "2026-11-20"}'
 ```
 
-A submission whose `id` belongs to a submission with [other content](submissions.md#repeat-a-submission) is answered with
-409.
+A submission whose `id` belongs to a submission with [other content](submissions.md#repeat-a-submission) is answered
+with 409.
 
 Every call but the [probes](console.md#probes) needs a [token](console.md#access-control), sent as
 `Authorization: Bearer TOKEN`: a configured token, or the token that the console made, in `.sluice/console.token`. The
