@@ -47,6 +47,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.failpoints import Failpoint, reached
+from sluice.jobs.observe.log_context import LoggedRuns
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
@@ -60,6 +61,8 @@ from sluice.ledger.lifecycle.claims import ClaimedJob
 from sluice.planner.batches import JOBS_MAX
 
 _LOG = logging.getLogger("sluice.executor")
+#: Successful runs. Only the process of ``sluice up`` logs them.
+_RUNS = logging.getLogger("sluice.runs")
 
 #: Seconds that outcomes of a batch may wait to be recorded together. This is checked before each run.
 RECORD_WITHIN_S = 0.1
@@ -95,7 +98,7 @@ class Execution:
         stores: Stores,
         serves: Callable[[str], bool] = lambda _: False,
         observers: RunObservers | None = None,
-        log_failures: bool = True,
+        log_runs: LoggedRuns = "failures",
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -105,7 +108,7 @@ class Execution:
         self._send = send
         self._stores = stores
         self._observers = observers or RunObservers(ledger)
-        self._log_failures = log_failures
+        self._log_runs = log_runs
         self._runners: dict[str, tuple[App, Runner]] = {}
         self.mean_run_times = MeanRunTimes()
         self._capacity = Capacity(worker, serves, self.mean_run_times.at_once)
@@ -351,10 +354,18 @@ class Execution:
         """Report the run of a job to the observers and to the log. The block sets the report's ``outcome``."""
         with self._observers.at(job.right, self._holdings.subject_of(job.right)) as report:
             reached(Failpoint.RUN_BEGINS)
+            began = time.monotonic()
             yield report
             reached(Failpoint.RUN_ENDED)
-            if report.outcome and self._log_failures and has_failed(report.outcome):
-                _LOG.error("%s failed in round %d: %s", job.name, job.round, report.outcome.error)
+            if report.outcome:
+                self._log_run(job, report.outcome, time.monotonic() - began)
+
+    def _log_run(self, job: ClaimedJob, outcome: Outcome, took_s: float) -> None:
+        if has_failed(outcome):
+            if self._log_runs != "none":
+                _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
+        elif outcome.ending is Ending.DONE and self._log_runs == "all":
+            _RUNS.info("%s succeeded in %.3f s", job.name, took_s)
 
     def _breaks(self, load: BatchRun) -> bool:
         """If the app has a breaker, record the failures now, and return whether the breaker is open."""

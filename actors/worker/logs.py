@@ -34,8 +34,9 @@ from sluice.jobs.observe.log_context import Subject, subject_of
 from sluice.jobs.runners.run_output import outside_of_runs
 
 _CRASHES = logging.getLogger("sluice.process")
-#: Logger of the starts and ends of outages (``jobs.observe.outages``).
-_OUTAGES = "sluice.outages"
+#: Loggers whose lines of level INFO are always written: starts and ends of outages (``jobs.observe.outages``), and
+#: successful runs, if a process logs them (``executor.execution``).
+_ALWAYS = ("sluice.outages", "sluice.runs")
 _TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
@@ -108,14 +109,15 @@ class _Stderr:
 
 
 def set_up_logs(kind: str, *, verbose: bool = False) -> None:
-    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors, and the ends of
-    outages."""
+    """Send the log to stderr as ``text`` or ``json``. Without ``verbose``, only warnings and errors, the ends of
+    outages, and ended runs."""
     level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler(_Stderr())
-    logging.getLogger(_OUTAGES).setLevel(logging.INFO)
+    for name in _ALWAYS:
+        logging.getLogger(name).setLevel(logging.INFO)
     if not verbose:
         # ``captured_runs`` has all loggers emit from INFO on, so that the output of a job is the same in every command.
-        handler.addFilter(lambda record: record.levelno >= level or record.name == _OUTAGES)
+        handler.addFilter(lambda record: record.levelno >= level or record.name in _ALWAYS)
     handler.setFormatter(_JsonLines() if kind == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("pika").setLevel(logging.CRITICAL)

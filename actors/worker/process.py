@@ -200,7 +200,7 @@ class Process:
             stores=self._stores,
             serves=self._serves,
             observers=self._observers,
-            log_failures=self._settings.log_failures,
+            log_runs=self._settings.log_runs,
         )
 
     def _ticks(self, worker: UUID, notifier: Notifier) -> Ticker:

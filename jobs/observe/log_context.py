@@ -7,13 +7,15 @@ worker or a library. Code that logs about a job elsewhere names it with ``about`
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from logging import Logger
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.text.units import counted
 
+#: Ended runs that a worker logs.
+LoggedRuns: TypeAlias = Literal["none", "failures", "all"]
 #: Attribute of the standard library's log records that holds the subject.
 _ATTRIBUTE = "subject"
 

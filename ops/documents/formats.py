@@ -14,10 +14,9 @@ def as_json(document: object) -> str:
 
 
 def as_yaml(document: object) -> str:
-    import yaml  # noqa: PLC0415 - few commands write YAML
+    from sluice.jobs.catalogue.sources.yaml_format import write_yaml  # noqa: PLC0415 - PyYAML, only where it is used
 
-    plain = msgspec.json.decode(msgspec.json.encode(document))
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+    return write_yaml(msgspec.json.decode(msgspec.json.encode(document)))
 
 
 def as_names(document: object) -> str:

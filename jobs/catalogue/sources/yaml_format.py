@@ -69,3 +69,8 @@ def _refuse_repeat(mapping: yaml.MappingNode) -> None:
             line = word.start_mark.line + 1
             raise ValueError(f"line {line}: {word.value!r} is written twice in one mapping")
         words.add(str(word.value))
+
+
+def write_yaml(document: object) -> str:
+    """Return a document of plain values as YAML."""
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)

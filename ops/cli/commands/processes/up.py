@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from msgspec.structs import replace
+
 from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.text.server_address import without_password
@@ -47,7 +49,12 @@ def run(context: CommandContext, options: Options) -> int:
     installation = Installation(context, works=True)
     with (
         told_to_stop() as stop,
-        working(context.settings, context.definitions, installation.ledger, threads=options.threads),
+        working(
+            replace(context.settings, log_runs="all"),
+            context.definitions,
+            installation.ledger,
+            threads=options.threads,
+        ),
         _console(context, installation, place, keys) as listened,
     ):
         if listened is not None and keys is not None:

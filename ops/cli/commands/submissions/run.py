@@ -42,7 +42,10 @@ def run(context: CommandContext, options: Options) -> int:
     # The messages stay in this process: it works on this submission and nothing else waits for it.
     grace_s = min(context.settings.grace_s, GRACE_S)
     settings = replace(
-        context.settings, broker_url="memory://", grace_s=grace_s, log_failures=bool(options.verbose)
+        context.settings,
+        broker_url="memory://",
+        grace_s=grace_s,
+        log_runs="failures" if options.verbose else "none",
     )
     installation = Installation(context)
     with working(settings, context.definitions, installation.ledger, threads=options.threads) as process:
