@@ -16,6 +16,7 @@ from sluice.ops.text import command, first_line, moment, span
 #: Time after which an unplanned submission is reported if no planner is running.
 LONELY_AFTER = timedelta(seconds=3)
 
+NO_PLANNER = "No planner is running. Start `sluice up` or `sluice worker`."
 #: Order of the states in texts: first good ones, then those under way, then dead ones.
 _ORDER = [State.SUCCEEDED, State.SKIPPED, *(state for state in State if state in LIVE)]
 _RANK = {
@@ -57,6 +58,11 @@ def summary(course: SubmissionProgress, took: Sequence[AppDuration]) -> Iterator
     if course.status.is_paused:
         yield Paragraph(obstacle(course), "yellow")
     yield _verdict(course)
+    has_run = any(each.ended_at for each in took)
+    if course.status.state is SubmissionState.SUCCEEDED and course.counts and not has_run:
+        yield Paragraph(
+            "Nothing ran, because all of these jobs had succeeded before. --rerun job runs them again."
+        )
 
 
 def in_words(counts: Mapping[State, int]) -> str:
@@ -74,7 +80,7 @@ def obstacle(course: SubmissionProgress) -> str:
         )
     waits = course.status.state is SubmissionState.RECEIVED and not course.planners
     if waits and course.now - course.status.received_at > LONELY_AFTER:
-        return "No planner is running. Start `sluice up` or `sluice worker`."
+        return NO_PLANNER
     if course.status.state is SubmissionState.RECEIVED and course.status.reason:
         return f"It is not planned yet: it {course.status.reason}."
     return ""

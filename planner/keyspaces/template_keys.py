@@ -140,7 +140,7 @@ class TemplateKeyspace:
         """Raise BadRequest if an identifier has no values, or if all combinations are too many jobs."""
         if lacking := [name for name in app.template.names if not values.get(name)]:
             raise BadRequest(
-                f"{app.name} does not define which jobs it has: no values for {', '.join(lacking)}.",
+                f"No key is given, and {app.name} has no values for {', '.join(lacking)}.",
                 where=app.name,
                 advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
             )

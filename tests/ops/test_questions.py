@@ -1,4 +1,4 @@
-"""Repeated answers (``--watch``), and questions before acts that cannot be undone (``--yes``)."""
+"""Notes and questions for people: repeated answers, questions before acts that cannot be undone, a missing planner."""
 
 import io
 import sys
@@ -55,3 +55,14 @@ def test_nothing_is_asked_with_yes_or_for_a_preview(
     monkeypatch.setattr(sys, "stdin", Terminal(""))
     monkeypatch.setattr(Output, "is_interactive", True)
     desk.types("cancel", "--where", "app = fetch", *words)
+
+
+def test_a_submission_without_a_planner_has_a_note(
+    desk: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Output, "is_interactive", True)
+    assert command.main(["submit", "fetch", "7"]) == 0
+    assert capfd.readouterr().err == ""
+    desk.dismiss()
+    assert command.main(["submit", "fetch", "8"]) == 0
+    assert "No planner is running. Start `sluice up` or `sluice worker`." in capfd.readouterr().err

@@ -37,6 +37,14 @@ def test_a_run_includes_missing_upstream_jobs_and_shows_the_results(desk: Typist
     assert {"fails", "timeouts", "losses", "not_before", "end_before"} <= shown.keys()
 
 
+def test_a_submission_of_which_nothing_runs_says_how_to_repeat_the_jobs(desk: Typist) -> None:
+    note = "Nothing ran, because all of these jobs had succeeded before. --rerun job runs them again."
+    words = ("run", "fetch", "20260103_oslo", "--push", "wanted")
+    assert note not in desk.types(*words).out
+    assert desk.types(*words).out.splitlines()[-1] == note
+    assert note not in desk.types(*words, "--rerun", "job").out
+
+
 def test_a_failed_job_is_reported_with_its_error_and_a_command(desk: Typist) -> None:
     said = desk.types("run", "report", "20260102")
     assert said.code == 1

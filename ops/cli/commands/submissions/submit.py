@@ -52,6 +52,17 @@ def ask(
         )
     if is_waiting(options):
         return watch(context, installation, id_, options.wait_timeout)
+    if context.output.is_interactive:
+        _note_missing_planner(context, installation)
     state = known.state if known else SubmissionState.RECEIVED
     context.output.answer({"submission": id_, "state": state}, Paragraph(id_))
     return DONE
+
+
+def _note_missing_planner(context: CommandContext, installation: "Installation") -> None:
+    from sluice.broker.messages import PLANNER  # noqa: PLC0415 - slower than a help text
+    from sluice.ledger.reads import fleet  # noqa: PLC0415 - slower than a help text
+    from sluice.ops.cli.submission_result import NO_PLANNER  # noqa: PLC0415 - slower than a help text
+
+    if not installation.ask(lambda tx: fleet.servers(tx, [PLANNER])):
+        context.output.note(Paragraph(NO_PLANNER, "yellow"))
