@@ -25,7 +25,8 @@ def where_option(parser: argparse.ArgumentParser, description: str) -> None:
 
 def selection_options(parser: argparse.ArgumentParser) -> None:
     where_option(
-        parser, "instead: all jobs that match a condition like: app = fetch and state = failed; as in ls"
+        parser,
+        "instead: jobs that match a condition, as in ls, like: app = fetch and state = failed; default: the named jobs",
     )
     yes_option(parser)
     parser.add_argument(

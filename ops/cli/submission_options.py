@@ -22,9 +22,13 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
         "key", nargs="*", help="keys of the jobs; default: every job that the definition enumerates"
     )
     parser.add_argument(
-        "--keys-from", metavar="FILE", help="read more keys from this file, one per line; - is standard input"
+        "--keys-from",
+        metavar="FILE",
+        help="read more keys from this file, one per line; - is standard input; default: none",
     )
-    parser.add_argument("--work-ids", metavar="IDS", help="work IDs, for apps keyed by chunk, like 1-3,7")
+    parser.add_argument(
+        "--work-ids", metavar="IDS", help="work IDs, for apps keyed by chunk, like 1-3,7; default: none"
+    )
     _range_options(parser)
     parser.add_argument(
         "--kwargs", metavar="JSON", type=mapping, default={}, help="arguments of the jobs; default: none"
@@ -36,22 +40,23 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
         "--after",
         action="append",
         metavar="APP/KEY",
-        help="with work IDs: wait for this job, and for no dependencies; may be repeated",
+        help="with work IDs: wait for this job, and for no dependencies; may be repeated; default: none",
     )
     parser.add_argument(
-        "--mode", help="mode, for apps with modes; saga: if the submission fails, undo its finished jobs"
+        "--mode",
+        help="mode, for apps with modes; saga: if the submission fails, undo its finished jobs; default: none",
     )
     parser.add_argument(
         "--branch", help="use the definitions of this branch; default: the loaded definitions"
     )
-    parser.add_argument("--user", help="user to record with the submission")
+    parser.add_argument("--user", help="user to record with the submission; default: none")
     parser.add_argument(
         "--traceparent", metavar="W3C", help="trace context of the submission; default: TRACEPARENT"
     )
     parser.add_argument(
         "--rerun",
         choices=("job", "downstream"),
-        help="run finished jobs again; downstream: also the jobs after them",
+        help="run finished jobs again; downstream: also the jobs after them; default: only unfinished jobs run",
     )
     parser.add_argument(
         "--push",
@@ -63,8 +68,10 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _range_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--start", metavar="P", help="first partition, or first day of keys with one date")
-    parser.add_argument("--end", metavar="P", help="last partition, or last day")
+    parser.add_argument(
+        "--start", metavar="P", help="first partition, or first day of keys with one date; default: none"
+    )
+    parser.add_argument("--end", metavar="P", help="last partition, or last day; default: none")
     by_option(parser, "with a range: only these slices of the app's table; default: all slices")
 
 
@@ -173,36 +180,72 @@ def past_option(text: str) -> datetime:
 
 #: Policy options that are also options of the command line, with their parser, metavar and help text.
 _POLICY: dict[str, tuple[Callable[[str], object], str, str]] = {
-    "max_fails": (int, "N", "failed rounds after which a job runs again"),
-    "max_timeouts": (int, "N", "timed-out rounds after which a job runs again"),
-    "max_losses": (int, "N", "lost workers after which a job runs again"),
-    "timeout": (str, "DURATION", "maximum duration of a round"),
-    "start_after": (start_option, "T", "start no job before this time, or this long after planning: 30s"),
-    "end_before": (moment_option, "T", "expire jobs that have not ended by this time"),
-    "due_within": (str, "DURATION", "notify receivers if a job has not ended within this time: 4h"),
-    "random_start_offset": (str, "DURATION", "delay each start by a random time, at most this long"),
-    "priority": (int, "N", "run jobs with a higher number first"),
-    "concurrency": (int, "N", "maximum number of jobs of the app that run at once"),
-    "pull": (str, "first|all", "request the first possible dependency group, or all at once"),
+    "max_fails": (int, "N", "failed rounds after which a job runs again; default: as defined for the app"),
+    "max_timeouts": (
+        int,
+        "N",
+        "timed-out rounds after which a job runs again; default: as defined for the app",
+    ),
+    "max_losses": (int, "N", "lost workers after which a job runs again; default: as defined for the app"),
+    "timeout": (str, "DURATION", "maximum duration of a round; default: as defined for the app"),
+    "start_after": (
+        start_option,
+        "T",
+        "start no job before this time, or this long after planning: 30s; default: as defined for the app",
+    ),
+    "end_before": (
+        moment_option,
+        "T",
+        "expire jobs that have not ended by this time; default: as defined for the app",
+    ),
+    "due_within": (
+        str,
+        "DURATION",
+        "notify receivers if a job has not ended within this time: 4h; default: as defined for the app",
+    ),
+    "random_start_offset": (
+        str,
+        "DURATION",
+        "delay each start by a random time, at most this long; default: as defined for the app",
+    ),
+    "priority": (int, "N", "run jobs with a higher number first; default: as defined for the app"),
+    "concurrency": (
+        int,
+        "N",
+        "maximum number of jobs of the app that run at once; default: as defined for the app",
+    ),
+    "pull": (
+        str,
+        "first|all",
+        "request the first possible dependency group, or all at once; default: as defined for the app",
+    ),
     "fail_on": (
         str,
         "exit|stderr|either",
-        "fail a round for its exit code, for text on stderr, or for either",
+        "fail a round for its exit code, for text on stderr, or for either; default: as defined for the app",
     ),
-    "archive": (str, "auto|manual", "manual: keep finished jobs uncollected until they are archived"),
+    "archive": (
+        str,
+        "auto|manual",
+        "manual: keep finished jobs uncollected until they are archived; default: as defined for the app",
+    ),
 }
 #: Options of ``debug`` that make steps fail, with the metavar of the step and the help text.
 _FAILING = {
-    "fail_at": ("INDEX", "fail the step with this index, counted from 0"),
-    "fail_do": ("STEP", "fail the do of the step with this name"),
-    "fail_undo": ("STEP", "fail the undo of the step with this name"),
+    "fail_at": ("INDEX", "fail the step with this index, counted from 0; default: none"),
+    "fail_do": ("STEP", "fail the do of the step with this name; default: none"),
+    "fail_undo": ("STEP", "fail the undo of the step with this name; default: none"),
 }
 
 
 def _policy_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("policy options (default of each: the option of the app)")
     group.add_argument(
-        "--policy", metavar="JSON", type=mapping, default={}, help="several policy options at once"
+        "--policy",
+        metavar="JSON",
+        type=mapping,
+        default={},
+        help="several policy options at once; default: none",
     )
     for word, (kind, metavar, help_) in _POLICY.items():
         group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar, help=help_)

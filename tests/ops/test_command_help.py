@@ -51,3 +51,12 @@ def arguments() -> Iterator[tuple[str, argparse.Action]]:
 
 def test_each_argument_has_a_text() -> None:
     assert [(way, each.dest) for way, each in arguments() if not each.help] == []
+
+
+def test_the_text_of_each_option_with_a_value_has_its_default() -> None:
+    valued = [(way, each) for way, each in arguments() if each.option_strings and each.nargs != 0]
+    assert len(valued) > 100
+    lacking = {
+        (way, each.dest) for way, each in valued if not each.required and "default" not in (each.help or "")
+    }
+    assert lacking == {("autoscale", "queue")}, "at least one is required"

@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "source", nargs="*", metavar="SOURCE", help="source of definitions; default: the sources of --apps"
     )
     parser.add_argument("--branch", required=True, help="branch to store; other branches start from 'main'")
-    parser.add_argument("--user", help="user to record")
+    parser.add_argument("--user", help="user to record; default: none")
     parser.add_argument("--dry-run", action="store_true", help="only show the changes")
 
 

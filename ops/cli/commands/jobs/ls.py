@@ -28,26 +28,30 @@ LIMIT_MAX = 2**63 - 1
 
 def options(parser: argparse.ArgumentParser) -> None:
     watch_option(parser)
-    parser.add_argument("--app", dest="of_app", metavar="APP", help="only jobs of this app")
+    parser.add_argument("--app", dest="of_app", metavar="APP", help="only jobs of this app; default: all")
     parser.add_argument(
         "--state",
         action="append",
         choices=[str(state) for state in State],
         metavar="STATE",
-        help="only jobs in this state; may be repeated; values: " + ", ".join(State),
+        help="only jobs in this state; may be repeated; default: all; values: " + ", ".join(State),
     )
-    parser.add_argument("--submission", metavar="ID", help="only jobs that this submission requested")
+    parser.add_argument(
+        "--submission", metavar="ID", help="only jobs that this submission requested; default: all"
+    )
     parser.add_argument(
         "--since",
         type=past_option,
         metavar="T",
-        help="only jobs changed since this; a time, or an age like 10m",
+        help="only jobs changed since this; a time, or an age like 10m; default: all",
     )
     parser.add_argument("--uncollected", action="store_true", help="only finished jobs that are not archived")
     parser.add_argument(
         "--late", action="store_true", help="only jobs that are late, or were late when they ended"
     )
-    where_option(parser, "only jobs that match a condition like: state = failed and inputs.num > 9")
+    where_option(
+        parser, "only jobs that match a condition like: state = failed and inputs.num > 9; default: all"
+    )
     parser.add_argument(
         "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="time to order by; default: changed"
     )
@@ -55,7 +59,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     direction.add_argument("--desc", dest="ascending", action="store_false", help="last first, the default")
     direction.add_argument("--asc", dest="ascending", action="store_true", help="first first")
     parser.set_defaults(ascending=False)
-    parser.add_argument("--page", metavar="TOKEN", help="show one page: first, or the token of the next page")
+    parser.add_argument(
+        "--page",
+        metavar="TOKEN",
+        help="show one page: first, or the token of the next page; default: the first jobs, without pages",
+    )
     parser.add_argument(
         "-n", "--limit", type=int, default=100, metavar="N", help="maximum number of jobs; default: 100"
     )

@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--older-than",
         type=past_option,
         metavar="T",
-        help="only last successes before this; a time, or an age like 6h",
+        help="only last successes before this; a time, or an age like 6h; default: all",
     )
     told = f"maximum number; default: {IDS_TOLD:,} work IDs or {KEYS_TOLD} keys"
     parser.add_argument("-n", "--limit", type=int, metavar="N", help=told)

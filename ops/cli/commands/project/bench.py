@@ -53,7 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="OTHER",
-        help="with worker benchmarks: also run these libraries, in turn and on the same servers",
+        help="with worker benchmarks: also run these libraries, in turn and on the same servers; default: none",
     )
     parser.add_argument(
         "--results",

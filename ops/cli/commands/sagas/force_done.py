@@ -19,7 +19,9 @@ from sluice.ops.operations.sagas import failed_undo
 def options(parser: argparse.ArgumentParser) -> None:
     job_options(parser)
     yes_option(parser)
-    parser.add_argument("--note", metavar="TEXT", help="how it was undone by hand; the journal records it")
+    parser.add_argument(
+        "--note", metavar="TEXT", help="how it was undone by hand; the journal records it; default: no note"
+    )
 
 
 def run(context: CommandContext, options: Options) -> int:

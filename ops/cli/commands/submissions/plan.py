@@ -53,7 +53,9 @@ POOLS_MAX = 5
 def options(parser: argparse.ArgumentParser) -> None:
     submission_options(parser)
     parser.add_argument(
-        "--facts", metavar="FILE", help="JSON file that replaces the data of the ledger; - is stdin"
+        "--facts",
+        metavar="FILE",
+        help="JSON file that replaces the data of the ledger; - is stdin; default: the data of the ledger",
     )
     parser.add_argument("--now", metavar="T", type=moment_option, help="plan as of this time; default: now")
     all_option(parser)
