@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.ops.typist import ROOT
+from tests.style.sources import PACKAGE, ROOMS
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -57,6 +58,11 @@ def installed(tmp_path: Path) -> set[str]:
 def test_the_image_has_the_packages_for_sluice_and_for_traces(installed: set[str]) -> None:
     assert needed(IMAGE) <= installed
     assert {"opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"} <= installed
+
+
+def test_the_image_is_built_from_all_packages() -> None:
+    names = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert {*ROOMS, PACKAGE, "pyproject.toml", "README.md", "LICENSE", "requirements.lock"} == names
 
 
 def test_the_image_has_no_postgres(installed: set[str]) -> None:
