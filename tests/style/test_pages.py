@@ -1,5 +1,6 @@
-"""Generated pages match the code, the site has every page, and the glossary is sorted."""
+"""Generated pages match the code, the site and the index have every page, and the glossary is sorted."""
 
+import re
 from pathlib import Path
 
 import yaml
@@ -15,11 +16,29 @@ def test_the_page_of_states_is_made_from_the_table() -> None:
     )
 
 
-def test_every_page_is_in_the_order_of_the_site() -> None:
-    """The loader ignores the tags of mkdocs, which name Python's functions."""
+def sections_of_the_site() -> dict[str, list[str]]:
+    """Return the pages of each section. The loader ignores the tags of mkdocs, which name Python's functions."""
     sections = yaml.load((ROOT / "ops/setup/mkdocs.yml").read_text(), yaml.BaseLoader)["nav"]
-    listed = [page for section in sections for pages in section.values() for page in pages]
+    return {name: pages for section in sections for name, pages in section.items()}
+
+
+def test_every_page_is_in_the_order_of_the_site() -> None:
+    listed = [page for pages in sections_of_the_site().values() for page in pages]
     assert sorted(listed) == sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_index_links_to_each_page_in_the_section_of_the_site() -> None:
+    _, *sections = (ROOT / "docs" / "index.md").read_text().split("\n## ")
+    linked = {
+        section.partition("\n")[0]: set(re.findall(r"\]\(([\w-]+\.md)\)", section)) for section in sections
+    }
+    site = sections_of_the_site()
+    assert list(linked) == list(site)
+    missing = {
+        name: {page.removeprefix("docs/") for page in pages} - {"index.md"} - linked[name]
+        for name, pages in site.items()
+    }
+    assert not any(missing.values()), missing
 
 
 def test_the_glossary_has_each_term_once_in_one_sentence_with_a_link() -> None:
