@@ -160,12 +160,13 @@ def started(typist: Typist, *words: str, token: str | None = TOKEN) -> Iterator[
     log = typist.folder / f"{words[0]}.log"
     with (
         log.open("w") as file,
+        log.with_suffix(".errors").open("w") as errors,
         subprocess.Popen(
             [sys.executable, "-m", "sluice.ops.cli.main", *words],
             cwd=typist.folder,
             env={**({"SLUICE_CONSOLE_TOKEN": token} if token else {}), **typist.environment},
             stdout=file,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
         ) as process,
     ):
         try:

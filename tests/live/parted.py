@@ -34,7 +34,7 @@ def main(broker: str, folder: Path) -> None:
         Client(ledger, sender.publish).submit_many([Submission(app="third", key=str(n)) for n in range(KEYS)])
         _await_done(ledger, workers, KEYS)
         carry(False)
-        wait_until(lambda: workers.log().count("does not answer") >= 2, within_s=90, explain=workers.log)
+        wait_until(lambda: workers.log().count("is unreachable") >= 2, within_s=90, explain=workers.log)
         carry(True)
         _await_done(ledger, workers, 3 * KEYS)
         assert ledger.transact(breaches) == []

@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -74,10 +75,20 @@ class Caller:
 def console(typist: Typist, *words: str, **settings: str) -> Iterator[Caller]:
     """Run a console in a process of its own. It must exit with code 0."""
     with typist.starts("console", "--listen", "127.0.0.1:0", *words, **settings) as process:
-        assert process.stdout
-        yield printed(process.stdout.readline())
+        yield printed(
+            _start_line(process, is_json=(typist.environment | settings).get("SLUICE_LOG") == "json")
+        )
         process.send_signal(signal.SIGTERM)
         assert ended(process).code == 0
+
+
+def _start_line(process: subprocess.Popen[str], *, is_json: bool) -> str:
+    """Return the line with the address. If the log is JSON, it is the only output."""
+    assert process.stdout
+    assert process.stderr
+    if not is_json:
+        return process.stdout.readline()
+    return next(line for line in process.stderr if "listening at" in line)
 
 
 def printed(line: str) -> Caller:
