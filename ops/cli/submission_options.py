@@ -17,6 +17,13 @@ from sluice.ops.cli.command import WAITED_LONG_ENOUGH, Options
 
 
 def submission_options(parser: argparse.ArgumentParser) -> None:
+    _job_options(parser)
+    _range_options(parser)
+    _circumstance_options(parser)
+
+
+def _job_options(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name the jobs."""
     parser.add_argument("app", metavar="APP", help="app of the jobs, or APP/KEY for one job")
     parser.add_argument(
         "key", nargs="*", help="keys of the jobs; default: every job that the definition enumerates"
@@ -29,7 +36,10 @@ def submission_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--work-ids", metavar="IDS", help="work IDs, for apps keyed by chunk, like 1-3,7; default: none"
     )
-    _range_options(parser)
+
+
+def _circumstance_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the way in which the jobs run."""
     parser.add_argument(
         "--kwargs", metavar="JSON", type=mapping, default={}, help="arguments of the jobs; default: none"
     )
@@ -239,7 +249,7 @@ _FAILING = {
 
 
 def _policy_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("policy options (default of each: the option of the app)")
+    group = parser.add_argument_group("policy options")
     group.add_argument(
         "--policy",
         metavar="JSON",

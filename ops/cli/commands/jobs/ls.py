@@ -52,6 +52,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     where_option(
         parser, "only jobs that match a condition like: state = failed and inputs.num > 9; default: all"
     )
+    _order_options(parser)
+
+
+def _order_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order", choices=[*OrderBy], default=OrderBy.CHANGED, help="time to order by; default: changed"
     )
