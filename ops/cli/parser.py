@@ -64,6 +64,7 @@ class Parser(argparse.ArgumentParser):
         common.add_argument(
             "-o",
             "--output",
+            dest="form",
             choices=[*FORMATS, WIDE],
             help="format of the answer: json, yaml, name (only the names, one per line), or wide (no line is"
             " shortened); default: for people",
@@ -118,7 +119,7 @@ def parse(arguments: Sequence[str]) -> tuple[Action, Options]:
     parser = Parser(way, help_)
     action.options(parser)
     parser.parse_intermixed_args(options.rest, options)
-    if options.output == WIDE and "whole" in options:
+    if options.form == WIDE and "whole" in options:
         options.whole = True
     if "/" in (getattr(options, "app", None) or "") and "key" in options:
         _split_job(parser, options)

@@ -59,7 +59,11 @@ def summary(course: SubmissionProgress, took: Sequence[AppDuration]) -> Iterator
         yield Paragraph(obstacle(course), "yellow")
     yield _verdict(course)
     has_run = any(each.ended_at for each in took)
-    if course.status.state is SubmissionState.SUCCEEDED and course.counts and not has_run:
+    if (
+        course.status.state is SubmissionState.SUCCEEDED
+        and [*course.counts] == [State.SUCCEEDED]
+        and not has_run
+    ):
         yield Paragraph(
             "Nothing ran, because all of these jobs had succeeded before. --rerun job runs them again."
         )
