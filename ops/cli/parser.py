@@ -43,6 +43,9 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             conflict_handler="resolve",  # Two commands write files, and have an option --output of their own.
         )
+        self._add_common_options()
+
+    def _add_common_options(self) -> None:
         common = self.add_argument_group("common options")
         common.add_argument(
             "--apps",

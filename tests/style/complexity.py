@@ -16,7 +16,6 @@ EXCEPTIONS: dict[str, dict[str, tuple[int, str]]] = {
     "lines": {
         "actors/tasks.py:Tasks.run": (44, _PUBLIC),
         "ops/simulation/plugin.py:Pipelines.__call__": (44, _PUBLIC),
-        "ops/cli/submission_options.py:submission_options": (44, "a list of options, one call each"),
         "ops/cli/commands/processes/deploy_kubernetes.py:options": (50, "a list of options, one call each"),
     },
     "branches": {},
