@@ -33,12 +33,12 @@ which no worker dies. ``left_behind`` returns that state, as any value that can 
 succeeded is then undone, so that the next one finds the original state. If that is not enough, set ``reset``, which
 is called before each flight.
 
-Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. ``Faults`` are the faults in it, and
-``Took`` is the duration and the outcome of a job's run::
+Whole pipelines run in virtual time, with the pytest fixture ``pipeline``. Its type is ``Pipelines``. ``Faults`` are the
+faults in it, and ``Took`` is the duration and the outcome of a job's run::
 
-    from sluice.testing import Faults, Took
+    from sluice.testing import Faults, Pipelines, Took
 
-    def test_the_report_survives_a_bad_night(pipeline):
+    def test_the_report_survives_a_bad_night(pipeline: Pipelines) -> None:
         run = pipeline("pipeline.py", work={"fetch": Took(90)}, faults=Faults(lose=0.2, kill_worker_every_s=120))
         run.submit("report", "2026-11-20")
         run.until_quiet()
@@ -51,8 +51,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -97,7 +98,28 @@ from sluice.jobs.sagas.spec import Saga
 from sluice.jobs.sagas.steps import with_inputs
 from sluice.jobs.simulated import Faults, Took
 
-__all__ = ["Debug", "Faults", "Flown", "Outcome", "Report", "Took", "fly", "fly_everywhere", "run"]
+if TYPE_CHECKING:
+    from sluice.ops.simulation.plugin import Pipelines
+
+__all__ = [
+    "Debug",
+    "Faults",
+    "Flown",
+    "Outcome",
+    "Pipelines",
+    "Report",
+    "Took",
+    "fly",
+    "fly_everywhere",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the type of the fixture ``pipeline`` when it is first used, because its module needs pytest."""
+    if name != "Pipelines":
+        raise AttributeError(f"module 'sluice.testing' has no attribute {name!r}")
+    return import_module("sluice.ops.simulation.plugin").Pipelines
 
 
 def run(source: str, app: AppRef, key: str = "", *, connection: Any = None, **kwargs: JSON) -> Outcome:

@@ -57,7 +57,7 @@ class LedgerPool:
 
 
 class Pipelines:
-    """Value of the fixture: called, it makes a pipeline in virtual time."""
+    """Type of the fixture ``pipeline``. If it is called, it makes a pipeline in virtual time."""
 
     def __init__(self, ground: LedgerPool, stores: Path, seed: int, made: list[Simulated]) -> None:
         self._ground = ground

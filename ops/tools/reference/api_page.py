@@ -129,7 +129,7 @@ SECTIONS = (
     ),
     Section(
         title="Test",
-        about="Functions of `sluice.testing`. The fixture `pipeline` is described in [Testing](testing.md).",
+        about="Names of `sluice.testing`. The fixture `pipeline` is described in [Testing](testing.md).",
         entries=(
             Entry(module=_TESTING, name="run"),
             Entry(module=f"{_MODEL}.job", name="Outcome"),
@@ -140,6 +140,7 @@ SECTIONS = (
             Entry(module=f"{_SAGAS}.debug", name="Debug", is_made=True),
             Entry(module="sluice.jobs.simulated", name="Took", is_made=True),
             Entry(module="sluice.jobs.simulated", name="Faults", is_made=True),
+            Entry(module="sluice.ops.simulation.plugin", name="Pipelines"),
         ),
     ),
 )
