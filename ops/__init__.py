@@ -10,7 +10,7 @@ submissions and messages that every other program uses. No other package of Slui
     why/         explanation of a job's state           observe/     metrics, overview page, findings of the doctor
     graph/       pictures of apps and of live jobs      bench/       benchmarks
     autoscale/   workers by demand on one machine       deploy/      manifests for Kubernetes
-    starter/     the project that ``sluice init`` creates
+    starter/     templates of the projects that ``sluice init`` creates
     simulation/  pipelines in virtual time for tests of users and of Sluice
     tools/       ``make demo``, ``docs/states.md`` and other generated pages
 """

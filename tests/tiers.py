@@ -130,6 +130,7 @@ PATHS: Mapping[str, str] = {
     "ops/test_scripted_sagas.py": "night",
     "ops/test_site.py": "night",
     "ops/test_sum_example.py": "night",
+    "ops/test_templates.py": "night",
     "ops/test_tutorial.py": "night",
     "ops/test_why.py": "test",
     "ops/test_work.py": "test",

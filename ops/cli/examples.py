@@ -14,6 +14,7 @@ sluice why report 2026-11-20                     # explain its state and show co
     "init": """
 sluice init                                      # create it in this folder
 sluice init shop                                 # create it in a new folder
+sluice init orders --template saga               # choose a template: steps with undo
 """,
     "up": """
 sluice up                                        # plan, run and schedule here until Ctrl-C

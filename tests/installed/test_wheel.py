@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from sluice.ledger.fixtures import scratch_ledger
+from sluice.ops.starter import TEMPLATES
 from tests.servers import redis_url
 from tests.style.sources import PACKAGE, ROOMS, ROOT
 
@@ -224,3 +225,13 @@ def test_the_starter_project_runs_and_its_tests_pass(installed: Installed, tmp_p
     assert done.returncode == 0, done.stderr
     done = installed.types("python", "-m", "pytest", "-q", folder=shop, **settings)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_definitions_of_each_template_can_be_loaded(
+    installed: Installed, tmp_path: Path, template: str
+) -> None:
+    done = installed.types("sluice", "init", "--template", template, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = installed.types("sluice", "apps", "check", folder=tmp_path, SLUICE_APPS="pipeline.py")
+    assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from sluice.ops.cli.command import Command, CommandGroup
 COMMANDS = (
     Command(
         word="init",
-        help="create a small project to start from",
+        help="create a small project from a template",
         module="sluice.ops.cli.commands.project.init",
     ),
     Command(

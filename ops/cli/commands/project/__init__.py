@@ -1,1 +1,1 @@
-"""Commands for projects and developers: a starter, completion, benchmarks."""
+"""Commands for projects and developers: projects from templates, completion, benchmarks."""
