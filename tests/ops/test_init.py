@@ -170,6 +170,14 @@ def test_the_answer_names_the_existing_files_that_the_template_does_not_fit(typi
     assert "Add pipeline.py to apps in your sluice.toml." in typist.types("init", "other").out
 
 
+def test_existing_settings_that_fit_need_no_change(typist: Typist) -> None:
+    typist.write("sluice.toml", 'apps = ["mine.py", "pipeline.py"]\n')
+    typist.write(".gitignore", ".sluice/\n*.log\n")
+    said = typist.types("init").out
+    assert "Kept unchanged: .gitignore, sluice.toml." in said
+    assert "Add " not in said
+
+
 def test_a_python_project_gets_no_readme_and_no_gitignore(typist: Typist) -> None:
     typist.write("pyproject.toml", "")
     document = typist.asks("init")

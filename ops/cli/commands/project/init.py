@@ -21,6 +21,8 @@ from sluice.ops.starter import DEFAULT, TEMPLATES, commands, files
 _PROJECT = "pyproject.toml"
 _OF_NEW_PROJECTS = {"README.md", ".gitignore"}
 _DEFINITIONS, _TESTS, _SETTINGS, _IGNORED = "pipeline.py", "test_pipeline.py", "sluice.toml", ".gitignore"
+#: Text that an existing file must contain, so that it fits the template. Default: the text of the template.
+_NEEDED = {_SETTINGS: _DEFINITIONS, _IGNORED: ".sluice"}
 #: Commands of all templates. They are also useful for definitions of the user.
 _GENERAL = ("sluice up", "python -m pytest")
 
@@ -29,9 +31,9 @@ class _Files(Struct, frozen=True, kw_only=True):
     """Names of the files of a template, by their treatment."""
 
     written: list[str]
-    #: Existing files, and among them the files that differ from the template.
+    #: Existing files, and among them the files that do not fit the template.
     kept: list[str]
-    changed: list[str]
+    unfit: list[str]
     left_out: list[str]
 
 
@@ -86,8 +88,8 @@ def _add_missing(folder: Path, template: str) -> _Files:
             where=str(error.filename or folder),
             advice="Name another folder: sluice init FOLDER",
         ) from None
-    changed = [name for name in kept if not _has_text(folder / name, texts[name])]
-    return _Files(written=written, kept=kept, changed=changed, left_out=left_out)
+    unfit = [name for name in kept if not _contains(folder / name, _NEEDED.get(name, texts[name]))]
+    return _Files(written=written, kept=kept, unfit=unfit, left_out=left_out)
 
 
 def _is_new(path: Path, text: str) -> bool:
@@ -100,8 +102,8 @@ def _is_new(path: Path, text: str) -> bool:
     return True
 
 
-def _has_text(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode()
+def _contains(path: Path, text: str) -> bool:
+    return path.is_file() and text.encode() in path.read_bytes()
 
 
 def _summary(found: _Files) -> Iterator[str]:
@@ -118,18 +120,18 @@ def _summary(found: _Files) -> Iterator[str]:
 
 def _advice(found: _Files) -> Iterator[str]:
     """Yield the changes that existing files need, so that the written files fit them."""
-    if _DEFINITIONS in found.changed and _TESTS in found.written:
+    if _DEFINITIONS in found.unfit and _TESTS in found.written:
         yield f"{_TESTS} is for the template's {_DEFINITIONS}. Adapt it to yours."
-    if _SETTINGS in found.changed and _DEFINITIONS in found.written:
+    if _SETTINGS in found.unfit and _DEFINITIONS in found.written:
         yield f"Add {_DEFINITIONS} to apps in your {_SETTINGS}."
-    if found.written and _IGNORED in (*found.changed, *found.left_out):
+    if found.written and _IGNORED in (*found.unfit, *found.left_out):
         yield f"Add .sluice/, the folder of the embedded ledger, to your {_IGNORED}."
 
 
 def _next(template: str, found: _Files) -> Iterator[tuple[str, str]]:
     """Yield commands with their purpose. The commands for the template's apps are left out if the apps are others."""
-    if _DEFINITIONS in found.changed:
+    if _DEFINITIONS in found.unfit:
         yield "sluice apps show", "list your apps"
     for command, purpose in commands(template):
-        if _DEFINITIONS not in found.changed or command in _GENERAL:
+        if _DEFINITIONS not in found.unfit or command in _GENERAL:
             yield command, purpose
