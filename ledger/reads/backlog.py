@@ -138,7 +138,7 @@ WITH coming AS MATERIALIZED (
         job.created_at,
            named.opens, named.cut
     FROM (SELECT id, cut, true AS opens FROM ({_TIMED}) timed UNION ALL SELECT id, cut, opens FROM ({_OPENING}) opening
-    ) named JOIN job USING (id)
+    ) named CROSS JOIN LATERAL (SELECT * FROM job WHERE job.id = named.id OFFSET 0) job
     WHERE job.state IN ('{State.WAITING}', '{State.SUSPENDED}') AND NOT job.paused AND NOT job.waiting_for_slot
         AND {UNEXPIRED}
       AND NOT {IS_PAUSED}
