@@ -8,7 +8,7 @@ from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.policy.tenants import Tenant, Tenants
 from sluice.jobs.states import State
 from sluice.ledger.limits import quotas
-from sluice.ledger.stats import state_counts
+from tests.ledger.test_state_counts import counts_all
 from tests.world import World, catalogue_of
 
 APPS = {
@@ -25,15 +25,10 @@ def catalogue(**settings: Tenant) -> Catalogue:
     return found
 
 
-def count(world: World) -> None:
-    """Count the transitions, as the leader does every two seconds."""
-    world.ledger.transact(state_counts.count)
-
-
 def test_submissions_wait_while_the_tenant_has_its_quota_of_active_jobs(world: World) -> None:
     world.catalogue = catalogue(risk=Tenant(active_jobs=2))
     world.submit("scored", None, keys=["1", "2"])
-    count(world)
+    counts_all(world)
     waits = world.submit("traced", "3")
     assert (world.submission(waits), world.reason(waits)) == (
         SubmissionState.RECEIVED,
@@ -43,7 +38,7 @@ def test_submissions_wait_while_the_tenant_has_its_quota_of_active_jobs(world: W
     world.deliver()
     world.tick(after_s=3)
     assert world.submission(waits) is SubmissionState.RECEIVED
-    count(world)
+    counts_all(world)
     world.tick(after_s=3)
     assert (world.submission(waits), world.reason(waits)) == (SubmissionState.ACTIVE, "")
     assert world.state("traced/3") is State.READY
@@ -52,7 +47,7 @@ def test_submissions_wait_while_the_tenant_has_its_quota_of_active_jobs(world: W
 def test_other_tenants_do_not_wait(world: World) -> None:
     world.catalogue = catalogue(risk=Tenant(active_jobs=1))
     world.submit("scored", "1")
-    count(world)
+    counts_all(world)
     for app in ("other", "common"):
         assert world.submission(world.submit(app, "2")) is SubmissionState.ACTIVE
 
@@ -60,7 +55,7 @@ def test_other_tenants_do_not_wait(world: World) -> None:
 def test_the_default_tenant_may_have_a_quota(world: World) -> None:
     world.catalogue = catalogue(default=Tenant(active_jobs=1))
     world.submit("common", "1")
-    count(world)
+    counts_all(world)
     assert world.submission(world.submit("common", "2")) is SubmissionState.RECEIVED
     assert world.submission(world.submit("scored", "2")) is SubmissionState.ACTIVE
 
