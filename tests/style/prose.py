@@ -1,4 +1,4 @@
-"""Prose in code: docstrings, comments and messages, and the patterns of STYLE that make them hard to read.
+"""Prose in code and in Markdown, and the patterns that make it hard to read.
 
 Each pattern may match ``MATCHES_MAX`` times in 1,000 words of a room.
 """
@@ -94,11 +94,12 @@ _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|FROM|WHERE|WIT
 _COMMENT = re.compile(r"^(?P<code>\s*|.*\S {2,})#[:!]? ?(?P<comment>.*)$")
 _DIRECTIVES = ("noqa", "type:", "fmt:")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"``[^`]*``|`[^`]*`")
 
 
 class Piece(NamedTuple):
-    """A docstring, a comment of adjoining lines, or a message."""
+    """A docstring, a comment of adjoining lines, a message, or a paragraph of a page."""
 
     line: int
     kind: str
@@ -116,6 +117,9 @@ class Match(NamedTuple):
 
 def pieces(source: Source) -> Iterator[Piece]:
     """Yield the prose of a file. Code in backticks is left out."""
+    if source.path.endswith(".md"):
+        yield from _paragraphs(source.text)
+        return
     documented = set[int]()
     for node in source.nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -137,6 +141,20 @@ def pieces(source: Source) -> Iterator[Piece]:
         ):
             yield Piece(node.lineno, "message", _plain(node.value))
     yield from _comments(source)
+
+
+def _paragraphs(text: str) -> Iterator[Piece]:
+    """Yield the paragraphs, list items and table rows of a page, without blocks of code and targets of links."""
+    block: list[str] = []
+    is_code = False
+    for number, line in enumerate([*text.split("\n"), ""], start=1):
+        is_fence = line.lstrip().startswith("```")
+        if (is_fence or is_code or not line.strip() or line.lstrip().startswith(("|", "- ", "#"))) and block:
+            yield Piece(number - len(block), "paragraph", _plain(_LINK.sub(r"\1", " ".join(block))))
+            block = []
+        is_code ^= is_fence
+        if not (is_fence or is_code) and line.strip():
+            block.append(line)
 
 
 def _comments(source: Source) -> Iterator[Piece]:

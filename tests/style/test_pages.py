@@ -1,11 +1,15 @@
-"""Generated pages match the code, the site and the index have every page, and the glossary is sorted."""
+"""Generated pages match the code, the site and the index have every page, and the glossary is sorted, and the prose is
+plain."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import yaml
 
 from sluice.ops.tools.states_page import page
+from tests.style import prose
+from tests.style.sources import Source
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,3 +54,15 @@ def test_the_glossary_has_each_term_once_in_one_sentence_with_a_link() -> None:
         assert "](" in row[1], row[0]
         assert row[1].endswith("."), row[0]
         assert ". " not in row[1], row[0]
+
+
+def test_the_prose_of_all_pages_keeps_the_limits_of_the_patterns() -> None:
+    """The limits are the ones for the prose in code: ``MATCHES_MAX`` in 1,000 words for each pattern."""
+    pages = [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
+    found: Counter[str] = Counter()
+    for path in pages:
+        source = Source(f"docs/{path.name}", path.read_text())
+        found += prose.counted(source)
+    (words,) = [number for name, number in found.items() if name.endswith(": words")]
+    assert words > 50_000
+    assert prose.over_the_limit(found) == {}

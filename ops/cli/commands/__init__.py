@@ -210,7 +210,7 @@ COMMANDS = (
             ),
             Command(
                 word="retry",
-                help="send events again whose delivery was given up",
+                help="send events again after their delivery was given up",
                 module="sluice.ops.cli.commands.notifications.retry",
             ),
         ),

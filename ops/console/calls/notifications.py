@@ -130,7 +130,7 @@ ROUTES = (
     action(
         f"{_PATH}/retry",
         retry,
-        "Send events again whose delivery was given up",
+        "Send events again after their delivery was given up",
         answers=Resent,
         tenancy=NARROWED,
         body=Resend,

@@ -1,4 +1,4 @@
-"""Command ``sluice notifications retry``: send events again whose delivery was given up."""
+"""Command ``sluice notifications retry``: send events again after their delivery was given up."""
 
 import argparse
 from uuid import UUID
@@ -16,9 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="ids of events, as `notifications ls` lists them"
     )
-    parser.add_argument(
-        "--all", action="store_true", help="send all events again whose delivery was given up"
-    )
+    parser.add_argument("--all", action="store_true", help="send all events again that were given up")
 
 
 def run(context: CommandContext, options: Options) -> int:
