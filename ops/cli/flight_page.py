@@ -62,7 +62,7 @@ def facts(flight: FlightRecord, state: State) -> Iterator[str]:
 
 def _position(flight: FlightRecord, state: State) -> str | None:
     """Return the position for use after the number of the flight, or None if the flight has not begun."""
-    began = f", since {cause(flight.failure)}" if flight.failure else ""
+    began = f", because {cause(flight.failure)}" if flight.failure else ""
     if state is State.FATAL:
         return f", {'turned back' if flight.undoing else f'{place(flight)}, cannot continue'}{began}"
     if flight.saga_open:

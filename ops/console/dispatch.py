@@ -88,7 +88,7 @@ class Answering:
         return problem(
             HTTPStatus.FORBIDDEN,
             f"The role {who.role} may not do this; it needs the role {route.role}.",
-            "Use another token, for example that of SLUICE_CONSOLE_TOKEN.",
+            "Use another token, for example the value of SLUICE_CONSOLE_TOKEN.",
         )
 
     def _called(self, route: Route, words: Sequence[str], request: Request, who: Who | None) -> Response:

@@ -38,12 +38,12 @@ def counted(flight: FlightRecord, step: int) -> str:
 
 
 def undone(flight: FlightRecord) -> str:
-    """Return that the flight is undone and why, like ``is being undone, since it was cancelled``. Empty for a flight
-    that goes on.
+    """Return that the flight is undone and why, like ``is being undone, because it was cancelled``. Empty for a flight
+    that continues.
     """
     if flight.undoing and flight.failure:
-        return f"is being undone, since {cause(flight.failure)}"
-    return f"will be undone, since {flight.abort_reason}" if flight.abort_reason else ""
+        return f"is being undone, because {cause(flight.failure)}"
+    return f"will be undone, because {flight.abort_reason}" if flight.abort_reason else ""
 
 
 def crashes(flight: FlightRecord) -> str:

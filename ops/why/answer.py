@@ -75,7 +75,7 @@ def in_brief(answer: Explanation) -> str:
     """Return the reason in one line, with the job or the partition that is the nearest to the cause."""
     named = {each.kind: each.what for each in reversed(answer.waits_for)}
     if "root" in named:
-        return f"{answer.because}, in the end for {named['root']}."
+        return f"{answer.because}, ultimately for {named['root']}."
     parent = named.get("parent") or named.get("landing")
     return f"{answer.because}: {parent}." if parent else f"{answer.because}."
 

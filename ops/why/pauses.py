@@ -1,4 +1,4 @@
-"""Texts about pauses: held-back jobs, and the commands that let them go on."""
+"""Texts about pauses: held-back jobs, and the commands that let them continue."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from sluice.ops.why.answer import Reason, Remedy, WaitsFor
 
 def held_back(paused_by: Sequence[Pauser], otherwise: Reason) -> Reason:
     """Explain a job that all of its submissions have paused, together with its other obstacle. Resuming any one
-    submission lets the job go on.
+    submission lets the job continue.
     """
     first = paused_by[0]
     user = f" of {first.user}" if first.user else ""

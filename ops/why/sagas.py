@@ -33,7 +33,7 @@ def suspended(job: JobRow, facts: Obstacles) -> Reason:
     flight = facts.flight
     event = job.event if job.event is not None else "a resume command"
     since = flight.wait.at if flight and flight.wait else job.changed_at
-    parts = [f"is suspended until {event} comes", *(_of_flight(flight, facts.now) if flight else ())]
+    parts = [f"is suspended until {event} arrives", *(_of_flight(flight, facts.now) if flight else ())]
     calls_off = (
         [] if flight and flight.undoing else [remedy("cancel", job.name, "cancels it and undoes its steps")]
     )
@@ -51,7 +51,7 @@ def failed_undo(job: JobRow, facts: Obstacles) -> Reason:
         error = first_line(facts.last_error)
         because = f"{left}{f': {error}' if error else ''}"
         return Reason(because, [], [_look(job.name), again])
-    began = f"; it was being undone, since {cause(flight.failure)}" if flight.failure else ""
+    began = f"; it was being undone, because {cause(flight.failure)}" if flight.failure else ""
     what = f"the undo of {counted(flight, line.step)}, failed: {told(line.failure)}{began}"
     force = remedy(
         "saga force-done", job.name, "skips this undo, after you have corrected its effects by hand"
@@ -60,8 +60,8 @@ def failed_undo(job: JobRow, facts: Obstacles) -> Reason:
 
 
 def _of_flight(flight: FlightRecord, now: datetime) -> Iterator[str]:
-    """Yield the end of the wait, the reason of an undo, and other events that have come. Such an event may be the right
-    one with a misspelled name.
+    """Yield the end of the wait, the reason of an undo, and other events that have arrived. Such an event may be the
+    right one with a misspelled name.
     """
     if flight.until and flight.wait and flight.wait.awaits:
         then = (
@@ -74,7 +74,7 @@ def _of_flight(flight: FlightRecord, now: datetime) -> Iterator[str]:
     if back := undone(flight):
         yield f"and {back}"
     if names := sorted({each.name for each in flight.untaken if each.name}):
-        yield f"and does not wait for {', '.join(names)}, which has come"
+        yield f"and does not wait for {', '.join(names)}, which has arrived"
 
 
 def _resume(job: JobRow) -> Remedy:

@@ -189,7 +189,7 @@ def test_a_refused_submission_shows_the_reason(visitor: Visitor) -> None:
     visitor.goes("/submit?app=fetch")
     visitor.presses("Submit…", within="form.submit")
     visitor.is_told("date and shop are missing")
-    visitor.page.get_by_label("several, by their keys").check()
+    visitor.page.get_by_label("several jobs, by their keys").check()
     visitor.page.get_by_label("Keys", exact=True).fill("nonsense")
     visitor.page.get_by_text("Options", exact=True).click()
     visitor.page.get_by_label("max_fails").fill("many")

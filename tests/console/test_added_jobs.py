@@ -46,7 +46,7 @@ def test_the_graph_of_apps_has_external_tables_and_dashed_lines_to_added_apps(
     added = graph.locator(".graph-way.is-added")
     expect(added).to_have_count(1)
     assert added.locator("path").evaluate("path => getComputedStyle(path).strokeDasharray") != "none"
-    visitor.sees("Dashed lines lead to apps of which a job has added jobs.")
+    visitor.sees("Dashed lines lead to apps with jobs that another job has added.")
     visitor.pictures(pictures, "apps-added")
     graph.locator('[data-id="table events"]').click()
     assert "app=" not in visitor.page.url

@@ -133,7 +133,7 @@ def test_screens_and_rows_are_reached_by_keys(console: Console, visitor: Visitor
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.screenshot(path=pictures / "keys.png")
     page.keyboard.press("Escape")
     for keys, title in {

@@ -22,8 +22,10 @@ def test_only_the_last_of_very_many_rounds_are_shown(
     rounds = visitor.page.get_by_role("region", name="Rounds")
     expect(rounds).to_contain_text("the last 50 of 2,001 claims")
     expect(rounds.locator("details")).to_have_count(50)
-    expect(visitor.page.get_by_role("region", name="History")).to_contain_text("and 7,945 steps before")
-    visitor.sees("in the last 200 steps")
+    expect(visitor.page.get_by_role("region", name="History")).to_contain_text(
+        "and 7,945 earlier transitions"
+    )
+    visitor.sees("in the last 200 transitions")
     visitor.sees("again 120")
     visitor.sees("and 113 more")
     last, before = rounds.locator("details").nth(0), rounds.locator("details").nth(1)

@@ -45,7 +45,7 @@ SCREENS = {
     ),
     "schedules": ("/schedules", ["nightly", "0 2 * * *", "paused", "not fired yet"]),
     "sagas": ("/sagas", ["order/1", "approved", "2 of 4"]),
-    "saga": ("/sagas/order/1", ["It waits for approved", "Reserve", "done", "shelf"]),
+    "saga": ("/sagas/order/1", ["The saga has waited for approved", "Reserve", "done", "shelf"]),
     "workers": ("/workers", ["yes", "all"]),
     "audit": ("/audit", ["Audit"]),
     "submit": ("/submit?app=fetch", ["date", "shop", "all jobs that the definition lists", "Request"]),
@@ -120,7 +120,7 @@ def test_empty_screens_state_that_they_are_empty(browser: Browser, bare: str, pi
             "/workers": "No worker is running",
             "/partitions": "No app makes partitions",
             "/schedules": "No schedules",
-            "/audit": "No acts yet",
+            "/audit": "No actions yet",
         }.items():
             visitor.goes(address)
             visitor.sees(text)

@@ -211,7 +211,7 @@ CASES = [
     Case(
         situations.suspended,
         "a",
-        "is suspended until payment comes",
+        "is suspended until payment arrives",
         (Waits("event", "payment"),),
         ("sluice resume a 1 --event payment", "sluice cancel a 1"),
     ),

@@ -60,7 +60,7 @@ def test_different_definitions_of_workers_and_console_raise_alarms(office: World
     assert "old this console" in told[0]
     assert "definitions of 2" in told[1]
     assert "UTC: pipeline changed." in told[1]
-    assert told[2] == "The worker there:2 keeps the definitions that it has: apps.json: a: it needs itself."
+    assert told[2] == "The worker there:2 still uses its previous definitions: apps.json: a: it needs itself."
     assert page.definitions == shown
 
 
@@ -173,7 +173,7 @@ def _a_breaker_opens(world: World) -> None:
         (_no_leader, "no-leader", Severity.PAGE, "No process has been the leader"),
         (_not_planned, "submission-not-planned", Severity.WARN, "not been planned for 2 min 0 s"),
         (_a_schedule_is_late, "schedule-late", Severity.WARN, "nightly"),
-        (_a_worker_is_gone, "workers-lost", Severity.WARN, "1 workers were lost"),
+        (_a_worker_is_gone, "workers-lost", Severity.WARN, "One worker was lost"),
         (_a_breaker_opens, "breaker-open", Severity.WARN, "a is open: a round has failed"),
     ],
 )

@@ -215,7 +215,7 @@ def test_show_and_workers_name_the_rate_limit(site: Site, capfd: pytest.CaptureF
     assert main(["show", "a", "3"]) == 0
     assert "the rate limit of a, waiting for its turn" in capfd.readouterr().out
     assert main(["workers"]) == 0
-    assert "any, its starts are limited" in capfd.readouterr().out
+    assert "any number; only its starts are limited" in capfd.readouterr().out
     assert site.says("apps", "show", "a")["rate_limit"] == {
         "starts": 1,
         "per_s": 10.0,

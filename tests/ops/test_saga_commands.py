@@ -17,7 +17,7 @@ def test_a_saga_waits_until_its_event_comes(orders: Typist) -> None:
     assert saga["working"] == {"shelf": 7}
     assert [(each["name"], each["done"], each["total"]) for each in saga["meters"]] == [("asked", 1, 2)]
     because, typed = why(orders, "1")
-    assert because == "order/1 is suspended until approved comes"
+    assert because == "order/1 is suspended until approved arrives"
     assert typed == ["sluice resume order 1 --event approved", "sluice cancel order 1"]
 
     assert approved(orders, "1")["became"] == "resumed"
@@ -35,7 +35,7 @@ def test_an_early_event_is_kept_and_a_misspelled_one_is_reported(orders: Typist)
     drained(orders)
     said = orders.types("resume", "order/2", "--event", "aproved")
     assert (said.code, said.out.partition(";")[0]) == (0, "order/2 waits for approved")
-    assert why(orders, "2")[0].endswith("and does not wait for aproved, which has come")
+    assert why(orders, "2")[0].endswith("and does not wait for aproved, which has arrived")
     approved(orders, "2")
     drained(orders)
 
@@ -51,7 +51,7 @@ def test_a_resume_without_an_event_ends_a_wait_without_one(orders: Typist) -> No
     orders.types("submit", "errand", "1")
     drained(orders)
     found = orders.asks("why", "errand", "1")
-    assert found["because"] == "errand/1 is suspended until a resume command comes"
+    assert found["because"] == "errand/1 is suspended until a resume command arrives"
     assert found["remedies"][0]["command"] == "sluice resume errand 1"
     assert orders.types("resume", "errand", "1").out == "errand/1 continues.\n"
     drained(orders)
@@ -75,7 +75,7 @@ def test_why_shows_until_when_a_saga_waits(orders: Typist) -> None:
     with orders.starts("up"):
         orders.waits_until("order", "5", State.SUSPENDED)
     because, _ = why(orders, "5")
-    said = r"order/5 is suspended until approved comes, or [-0-9]+ [:0-9]+ UTC, in (59 min|1 h) .+, when it is undone"
+    said = r"order/5 is suspended until approved arrives, or [-0-9]+ [:0-9]+ UTC, in (59 min|1 h) .+, when it is undone"
     assert re.fullmatch(said, because)
     assert saga_of(orders, "5")["waits_for"]["until"] is not None
     orders.types("cancel", "order", "5")

@@ -28,7 +28,7 @@ def test_retry_undo_tries_a_failed_undo_again(orders: Typist) -> None:
     assert shown["saga"]["trouble"]["message"] == "the warehouse is locked"
     because, typed = why(orders, "6")
     assert "the undo of step 1 of 4, Reserve, failed: the warehouse is locked" in because
-    assert because.endswith("it was being undone, since Ship failed: ValueError: not approved")
+    assert because.endswith("it was being undone, because Ship failed: ValueError: not approved")
     ways = ["sluice saga retry-undo order 6", "sluice saga force-done order 6"]
     assert typed == ["sluice saga show order 6", *ways]
     told = orders.types("saga", "show", "order", "6", "--traceback")
@@ -42,7 +42,7 @@ def test_retry_undo_tries_a_failed_undo_again(orders: Typist) -> None:
     shown = orders.asks("show", "order", "6")
     assert (shown["state"], shown["round"]) == ("failed", 0)
     assert course(shown["saga"]).endswith("undo1:done undo0:undo_failed undo0:done")
-    assert "undone, since Ship failed: ValueError: not approved" in orders.types("show", "order", "6").out
+    assert "undone, because Ship failed: ValueError: not approved" in orders.types("show", "order", "6").out
 
 
 def test_retry_of_a_fatal_saga_works_as_retry_undo(orders: Typist) -> None:
@@ -96,7 +96,7 @@ def test_a_running_saga_shows_its_step_and_is_undone_when_cancelled(orders: Typi
         assert ", at step 3 of 4, after Ask" in why(orders, "10")[0]
         said = orders.types("cancel", "order", "10")
         assert said.out == "order/10 is cancelled; 0 jobs stop, and 1 saga is undone first.\n"
-        assert ", and will be undone, since it was cancelled; it is at " in why(orders, "10")[0]
+        assert ", and will be undone, because it was cancelled; it is at " in why(orders, "10")[0]
         assert saga_of(orders, "10")["abort_reason"] == "it was cancelled"
         stuck.unlink()
         orders.waits_until("order", "10", State.CANCELLED)
@@ -110,7 +110,7 @@ def test_a_waiting_saga_is_undone_when_its_submission_is_cancelled(orders: Typis
     drained(orders)
     assert orders.asks("cancel", "spring") == {"cancelled": 0, "undone_first": 1}
     because, _ = why(orders, "11")
-    assert ", and will be undone, since no submission requests it any more" in because
+    assert ", and will be undone, because no submission requests it any more" in because
     drained(orders)
     assert orders.asks("show", "order", "11")["state"] == "cancelled"
     assert (

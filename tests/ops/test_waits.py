@@ -102,7 +102,7 @@ def test_each_reason_is_news_once() -> None:
 def test_a_reason_names_the_job_that_is_nearest_to_the_cause() -> None:
     assert in_brief(WHY) == "c/1 waits for 1 parent: b/1, which is ready."
     far = replace(WHY, waits_for=(PARENT, ROOT))
-    assert in_brief(far) == "c/1 waits for 1 parent, in the end for a/1, which is ready."
+    assert in_brief(far) == "c/1 waits for 1 parent, ultimately for a/1, which is ready."
     assert in_brief(replace(WHY, waits_for=())) == "c/1 waits for 1 parent."
 
 
@@ -140,7 +140,7 @@ def test_with_json_only_the_document_is_on_stdout(stuck: Site, capfd: pytest.Cap
     said = capfd.readouterr()
     document = json.loads(said.out)
     assert (document["state"], document["wait_timed_out"]) == ("active", True)
-    assert "in the end for a/1" in said.err
+    assert "ultimately for a/1" in said.err
 
 
 def test_while_a_job_of_the_submission_runs_nothing_is_explained(

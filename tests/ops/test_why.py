@@ -145,7 +145,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (
         {"state": State.SUSPENDED, "event": "payment"},
         {},
-        "is suspended until payment comes",
+        "is suspended until payment arrives",
         "payment",
         "sluice resume b 1 --event payment",
     ),

@@ -237,7 +237,7 @@ ROUTES = (
     action(
         "/api/apps/{app}/pause",
         pause,
-        "Pause an app: none of its jobs begin, for any submission",
+        "Pause an app: no job of it starts, for any submission",
         answers=AppsPaused,
         tenancy=OF_APP,
     ),

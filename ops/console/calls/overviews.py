@@ -115,7 +115,7 @@ ROUTES = (
         method="GET",
         path="/api/overview",
         call=overview,
-        summary="Counts, queues, workers and alarms",
+        summary="Counts, queues, workers and alerts",
         answers=Overview,
         tenancy=Tenancy(keeps=lambda whole, reach: narrowed(whole, reach.has)),
     ),

@@ -86,7 +86,7 @@ class Paused(Struct, frozen=True):
 
 
 class Resumed(Struct, frozen=True):
-    """Number of jobs that go on."""
+    """Number of jobs that continue."""
 
     resumed: str
     let_go: int
@@ -261,7 +261,7 @@ ROUTES = (
     action(
         f"{_PATH}/{{id}}/pause",
         pause,
-        "Pause a submission: no more jobs begin that only it requests",
+        "Pause a submission: no job starts that only it requests",
         answers=Paused,
         tenancy=_OF_SUBMISSION,
     ),

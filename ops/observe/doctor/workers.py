@@ -63,7 +63,7 @@ def drift(workers: Sequence[WorkerRow], variants: Sequence[Variant]) -> Iterator
         if each.alive and each.definitions_problem:
             yield warn(
                 ABOUT,
-                f"It keeps the definitions that it has: {each.definitions_problem}.",
+                f"It still uses its previous definitions: {each.definitions_problem}.",
                 "Repair the source, or restart the worker if the source is a Python module.",
                 where=f"{each.host}:{each.pid}",
             )

@@ -1,6 +1,7 @@
-"""Alarms for the operator: sentences about facts, each with advice.
+"""Alerts for the operator: sentences about facts, each with advice.
 
-The name of an alarm is that of its paragraph in docs/runbook.md.
+The runbook (docs/runbook.md) has a section for each alert, with the same name. In the HTTP interface the alerts are the
+field ``alarms``, so the names of this module contain the same word.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from sluice.ops.documents.rule_texts import SAME_DEFINITIONS, by_app, differ
 from sluice.ops.observe.overview.queues import Queue
 from sluice.ops.text import moment, span
 
-#: Seconds for which a job may be ready before it raises an alarm.
+#: Seconds for which a job may be ready before it raises an alert.
 STALE_S = 600.0
 #: Seconds for which a queue with ready jobs may have no worker.
 UNSERVED_S = 15.0
@@ -61,7 +62,7 @@ def alarms(
     pauses: Sequence[AppPause],
     drift: Drift,
 ) -> list[Alarm]:
-    """Return the alarms, the worst first. ``control`` has the number of workers for each of Sluice's own queues."""
+    """Return the alerts, the worst first. ``control`` has the number of workers for each of Sluice's own queues."""
     found = [
         *_of_queues(queues),
         *_of_control(control, stopped),
@@ -135,8 +136,8 @@ def _of_what_stopped(stopped: StoppedSigns) -> Iterator[Alarm]:
         yield Alarm(
             name="workers-lost",
             severity=Severity.WARN,
-            what=f"{stopped.lost_workers} workers were lost within the last hour; other workers took over their jobs.",
-            advice="`sluice workers` lists them. Find out why they died; the usual cause is a lack of memory.",
+            what=f"{_lost(stopped.lost_workers)} lost within the last hour. Other workers took over the jobs.",
+            advice="`sluice workers` lists them. Find out why they ended. The usual cause is a lack of memory.",
         )
 
 
@@ -175,7 +176,7 @@ def _of_definitions(drift: Drift) -> Iterator[Alarm]:
             yield Alarm(
                 name="definitions-differ",
                 severity=Severity.WARN,
-                what=f"The worker {place} keeps the definitions that it has: {worker.definitions_problem}.",
+                what=f"The worker {place} still uses its previous definitions: {worker.definitions_problem}.",
                 about={"worker": place},
                 advice="Repair the source, or restart the worker if the source is a Python module.",
             )
@@ -183,6 +184,10 @@ def _of_definitions(drift: Drift) -> Iterator[Alarm]:
 
 def _jobs(count: int) -> str:
     return "one job is" if count == 1 else f"{count:,} jobs are"
+
+
+def _lost(workers: int) -> str:
+    return "One worker was" if workers == 1 else f"{workers:,} workers were"
 
 
 def _age_s(since: datetime | None, at: datetime) -> float:

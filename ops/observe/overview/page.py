@@ -100,7 +100,7 @@ def overview(
 
 
 def narrowed(whole: Overview, has: Callable[[str], bool]) -> Overview:
-    """Return the overview of some apps: without workers, and with only the alarms about these apps."""
+    """Return the overview of some apps: without workers, and with only the alerts about these apps."""
     counts = {app: states for app, states in whole.counts.items() if has(app)}
     course = {app: states for app, states in whole.states.by_app.items() if has(app)}
     return replace(

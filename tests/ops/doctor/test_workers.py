@@ -122,7 +122,7 @@ def test_workers_with_different_definitions_are_reported(site: Site) -> None:
     said = _said(site, FindingLevel.WARN)
     assert "There are 2 definitions of a in use: " in said
     assert f"{digest[:8]} 1 worker (site:7) and here" in said
-    assert "[site:7] It keeps the definitions that it has: apps.json: a: it needs itself." in said
+    assert "[site:7] It still uses its previous definitions: apps.json: a: it needs itself." in said
 
 
 def test_missing_and_faulty_definitions_are_reported(tmp_path: Path) -> None:

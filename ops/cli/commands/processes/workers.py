@@ -74,7 +74,7 @@ def _limit(pool: PoolWaits) -> str:
     """Return the limit of the pool, or the range of its limits. Each job has the limit with which it was planned. Jobs
     that only have a rate limit have none."""
     if pool.limit_max == UNLIMITED:
-        return "any, its starts are limited"
+        return "any number; only its starts are limited"
     if pool.limit_min == pool.limit_max:
         return str(pool.limit_max)
     return f"{pool.limit_min} to {pool.limit_max}"

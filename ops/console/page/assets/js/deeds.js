@@ -14,7 +14,7 @@ export function cancelJob({ app, key, state }) {
             says: [
                 `It is ${plain(state)} now, and is cancelled for all submissions.`,
                 state === "running" ? "The running round is stopped." : "It will not be started.",
-                "Jobs that need it cannot run then. A saga is undone first. The job can be run again later.",
+                "Jobs that need it can then not run. A saga is undone first. You can run the job again later.",
             ],
             verb: "Cancel the job",
             grave: true,
@@ -22,7 +22,7 @@ export function cancelJob({ app, key, state }) {
         call: () => post(path("jobs", app, key, "cancel")),
         came: ({ cancelled, undone_first }) =>
             undone_first
-                ? `${app}/${key} is being undone, and is cancelled then.`
+                ? `${app}/${key} is being undone, and is then cancelled.`
                 : `${app}/${key}: ${counted(cancelled, "job")} cancelled.`,
     });
 }
@@ -59,14 +59,14 @@ export function resumeJob({ app, key, event }) {
             name: `${app}/${key}`,
             says: [
                 event
-                    ? `It waits for the event “${event}”, and continues with the payload that you send.`
-                    : "It waits to be resumed, and continues then.",
+                    ? `The job waits for the event “${event}”, and continues with the payload that you send.`
+                    : "The job waits to be resumed, and then continues.",
             ],
             verb: event ? "Send it" : "Resume it",
             fields: [
                 field({
                     label: "Payload",
-                    hint: "JSON for its step; may be empty",
+                    help: "JSON for its step; may be empty",
                     input: h("textarea", { name: "payload", spellcheck: "false" }, event ? '{"ok": true}' : ""),
                 }),
             ],
@@ -141,7 +141,7 @@ const OF_SCHEDULES = {
     resume: {
         title: "Resume this schedule?",
         says: [
-            "It fires again from its next due time on. Its catch-up rule determines what happens to missed due times.",
+            "It fires again from its next due time on. Its catch-up rule applies to missed due times.",
         ],
         verb: "Resume it",
         came: () => "is resumed",
@@ -183,7 +183,7 @@ export function onApp(verb, app) {
 
 /** @param {{table: string | null, partitions: string[], tables: string[], again?: boolean}} about no table: ask */
 export function land({ table, partitions, tables, again = false }) {
-    const hint = "Separated by spaces, for example 2024-04-01 2024-04-02";
+    const help = "Separated by spaces, for example 2024-04-01 2024-04-02";
     return act({
         question: {
             title: again ? "Land these partitions again?" : "Land partitions?",
@@ -204,7 +204,7 @@ export function land({ table, partitions, tables, again = false }) {
                     }),
                 field({
                     label: "Partitions",
-                    hint,
+                    help,
                     input: line("partitions", { value: partitions.join(" "), required: true }),
                 }),
             ],
@@ -232,7 +232,7 @@ export function restate({ table, partitions }) {
             name: table && [table, ...partitions].join(", "),
             says: [
                 table
-                    ? "This partition and those that are made from it are made again, as far as they are stale."
+                    ? "This partition and all partitions made from it are made again, if they are stale."
                     : "All stale partitions of all tables are made again, with one submission for each app.",
             ],
             verb: "Make them again",
@@ -249,7 +249,7 @@ export function sendAgain({ name, ...events }) {
         question: {
             title: "Send again?",
             name,
-            says: ["The delivery is attempted again, under the same id. A receiver that got it before gets it twice."],
+            says: ["The delivery is attempted again, under the same id. A receiver that already has it gets it twice."],
             verb: "Send again",
         },
         call: () => post(path("notifications", "retry"), events),
@@ -264,14 +264,14 @@ export function forceDone({ app, key }) {
             name: `${app}/${key}`,
             says: [
                 "The step whose undo failed counts as undone, and the steps before it are undone next.",
-                "Confirm only after you have done by hand everything that this undo would have done.",
+                "Confirm only after you have corrected by hand all effects of this step.",
             ],
             verb: "Mark as done",
             grave: true,
             fields: [
                 field({
                     label: "Note",
-                    hint: "The work done by hand; it is kept in the journal",
+                    help: "The work done by hand; it is kept in the journal",
                     input: line("note", { required: true }),
                 }),
             ],
@@ -295,5 +295,5 @@ export function retryUndo({ app, key }) {
 }
 
 function answerOf(became) {
-    return became ? `it is ${plain(became)} now` : "the planner processes it when it arrives";
+    return became ? `it is ${plain(became)} now` : "the planner has not processed it yet";
 }

@@ -1,15 +1,15 @@
-// Fields of forms, each with a label and a hint.
+// Fields of forms, each with a label and a help text.
 
 import { h } from "./element.js";
 
 let last = 0;
 
-/** @param {{label: string, hint?: string, input: any}} parts */
-export function field({ label, hint, input }) {
+/** @param {{label: string, help?: string, input: any}} parts */
+export function field({ label, help, input }) {
     const id = `field-${++last}`;
     input.id = id;
-    if (hint) input.setAttribute("aria-describedby", `${id}-hint`);
-    return h("div.field", {}, h("label", { for: id }, label), input, hint && h("small", { id: `${id}-hint` }, hint));
+    if (help) input.setAttribute("aria-describedby", `${id}-help`);
+    return h("div.field", {}, h("label", { for: id }, label), input, help && h("small", { id: `${id}-help` }, help));
 }
 
 export function line(name, attributes = {}) {

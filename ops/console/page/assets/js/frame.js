@@ -9,7 +9,7 @@ import { help } from "./shortcuts.js";
 import { stage } from "./stage.js";
 import { THEMES, choose, theme } from "./theme.js";
 import { failed } from "./toast.js";
-import { hour } from "./words.js";
+import { counted, hour } from "./words.js";
 
 const NAV = [
     ["", "Overview", "overview"],
@@ -29,10 +29,10 @@ const WHOLE = new Set(["workers", "audit"]);
 const SILENT = "The server does not answer; the shown data may be old";
 /** Text of the lamp and its meaning. A text that ends with a space is followed by the time. */
 const LAMP = {
-    live: ["live", "The shown data follow the ledger"],
+    live: ["live", "The shown data are current"],
     asking: [
         `polled every ${ASK_EVERY_MS / 1000} s`,
-        "The server has no event stream free for this page, which polls the overview instead",
+        "The server has no event stream free for this page, so the page polls the overview",
     ],
     unseen: ["no ledger since ", "The server cannot read the ledger; the shown data may be old"],
     reconnecting: ["reconnecting", SILENT],
@@ -93,10 +93,10 @@ export function lamp({ word, since }) {
     light.title = means;
 }
 
-export function tellOfAlarms(alarms) {
-    count.hidden = !alarms.length;
-    count.textContent = String(alarms.length);
-    count.title = alarms.length === 1 ? "1 alarm" : `${alarms.length} alarms`;
+export function showAlertCount(alerts) {
+    count.hidden = !alerts.length;
+    count.textContent = String(alerts.length);
+    count.title = counted(alerts.length, "alert");
 }
 
 function submitLink() {
@@ -139,7 +139,7 @@ function themes() {
         buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.themeName === theme())));
     window.addEventListener("repaint", dress);
     dress();
-    return h("div.themes", { role: "group", "aria-label": "Light or dark" }, buttons);
+    return h("div.themes", { role: "group", "aria-label": "Theme" }, buttons);
 }
 
 function footLinks(leave) {
@@ -154,7 +154,7 @@ function footLinks(leave) {
     return h(
         "div.side-links",
         {},
-        h("button", { type: "button", on: { click: help } }, "Keys"),
+        h("button", { type: "button", on: { click: help } }, "Shortcuts"),
         h("a", { href: "/api/openapi.json", target: "_blank" }, "API"),
         h("a", { href: "/metrics", target: "_blank" }, "Metrics"),
         h("button", { type: "button", on: { click: out } }, "Sign out"),

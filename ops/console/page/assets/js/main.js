@@ -1,14 +1,14 @@
 // Start of the page: sign-in, then the frame, then the screen of the address.
 
 import { whenStranger } from "./api.js";
-import { frame, lamp, mayHaveMoved, tellOfAlarms } from "./frame.js";
+import { frame, lamp, mayHaveMoved, showAlertCount } from "./frame.js";
 import * as live from "./live.js";
 import { fetchAll, screenOf } from "./places.js";
 import * as router from "./router.js";
 import { begin, signInByAddress, tokenOfAddress } from "./session.js";
 import * as shortcuts from "./shortcuts.js";
 import { signInScreen } from "./signin.js";
-import { hear, redraw, show, tellOfDefinitions } from "./stage.js";
+import { hear, redraw, show, showDefinitionsBanner } from "./stage.js";
 import { remember } from "./store.js";
 import * as theme from "./theme.js";
 import * as toast from "./toast.js";
@@ -50,8 +50,8 @@ async function arrive(place, { moved }) {
 function heard(kind, news) {
     if (kind === "overview") {
         remember(news);
-        tellOfAlarms(news.alarms ?? []);
-        tellOfDefinitions(news.alarms ?? []);
+        showAlertCount(news.alarms ?? []);
+        showDefinitionsBanner(news.alarms ?? []);
     }
     hear(kind, news);
 }

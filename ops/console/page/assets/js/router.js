@@ -15,7 +15,7 @@ export function start(call) {
 /** @returns {Place} */
 export function place() {
     const words = location.pathname.slice(1).split("/").map(readable);
-    // A slash at the end is ignored, unless it stands for the empty key of a job: /jobs/APP/
+    // A slash at the end is ignored, unless it is the empty key of a job: /jobs/APP/
     if (words.length !== 3 && words.at(-1) === "") words.pop();
     return { words, query: new URLSearchParams(location.search) };
 }

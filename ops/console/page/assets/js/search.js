@@ -23,7 +23,7 @@ let asking = new AbortController();
 let apps = null;
 
 export function search() {
-    list = h("div.finds", { id: "finds", role: "listbox", "aria-label": "Found", hidden: true });
+    list = h("div.finds", { id: "finds", role: "listbox", "aria-label": "Search results", hidden: true });
     input = h("input", {
         type: "search",
         placeholder: "App, key, app/key, state, submission",

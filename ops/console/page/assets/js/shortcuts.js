@@ -31,15 +31,15 @@ export function help() {
         ["/", "Search"],
         ["n", "Submit"],
         ["t", "Light, dark, or the theme of the system"],
-        ["?", "These keys"],
+        ["?", "Keyboard shortcuts"],
         ["j k", "Next and previous row of a list"],
         ...Object.entries(PLACES).map(([key, [, name]]) => [`g ${key}`, `Go to ${name}`]),
-        ["← ↑ → ↓", "In graphs: along the lines; in the grid: from cell to cell"],
-        ["+ − 0", "In graphs: zoom in, zoom out, fit to window"],
+        ["← ↑ → ↓", "Follow the lines of a graph; move between the cells of the grid"],
+        ["+ − 0", "Zoom into a graph, out of it, or fit it to the window"],
     ];
     const keys = (text) => text.split(" ").map((each) => [h("kbd", {}, each), " "]);
     tell(
-        "Keys",
+        "Keyboard shortcuts",
         h(
             "dl.keys",
             {},

@@ -5,7 +5,7 @@ import { field, line } from "./fields.js";
 import { icon, mark } from "./icons.js";
 import { signIn } from "./session.js";
 
-const HINT = "SLUICE_CONSOLE_TOKEN, a named token, or the token in the address that `sluice up` prints";
+const HELP = "SLUICE_CONSOLE_TOKEN, a named token, or the token in the address that `sluice up` prints";
 
 /** @param {Error & {status?: number, advice?: string}} error why @param {() => void} enter tries again */
 export function signInScreen(error, enter) {
@@ -22,7 +22,7 @@ export function signInScreen(error, enter) {
         "form.card",
         { on: { submit } },
         h("div.brand", {}, mark(), h("h1", {}, "Sluice")),
-        is_stranger && field({ label: "Token", hint: HINT, input: token }),
+        is_stranger && field({ label: "Token", help: HELP, input: token }),
         trouble,
         button,
     );

@@ -27,8 +27,8 @@ const banner = h(
     "div.notice.warn",
     { role: "status", "data-key": "definitions", hidden: true },
     icon("warn"),
-    h("p", {}, "Processes have different definitions; this page may show old ones."),
-    h("a", { href: "/workers" }, "Workers"),
+    h("p", {}, "The processes use different definitions. This page may show outdated ones."),
+    h("a", { href: "/workers" }, "Show the workers"),
 );
 let present = null;
 let fetching = new AbortController();
@@ -110,9 +110,9 @@ function fail(error) {
     present.root.prepend(notice);
 }
 
-/** @param {{name: string}[]} alarms */
-export function tellOfDefinitions(alarms) {
-    banner.hidden = !alarms.some((each) => each.name === "definitions-differ");
+/** @param {{name: string}[]} alerts */
+export function showDefinitionsBanner(alerts) {
+    banner.hidden = !alerts.some((each) => each.name === "definitions-differ");
 }
 
 function put(root) {

@@ -7,8 +7,8 @@ const SHOWN_MS = 6000;
 
 /** Two regions, so that screen readers read errors at once. */
 const news = h("div", { role: "status", "aria-label": "Results" });
-const alarms = h("div", { role: "alert", "aria-label": "Errors" });
-const region = h("div.toasts", { popover: "manual" }, alarms, news);
+const errors = h("div", { role: "alert", "aria-label": "Errors" });
+const region = h("div.toasts", { popover: "manual" }, errors, news);
 
 export function start() {
     document.body.append(region);
@@ -22,7 +22,7 @@ export function told(text) {
 
 /** @param {Error & {advice?: string}} error */
 export function failed(error) {
-    show(alarms, "bad", "warn", error.message, error.advice ?? "");
+    show(errors, "bad", "warn", error.message, error.advice ?? "");
 }
 
 function show(where, kind, picture, text, advice) {

@@ -37,7 +37,7 @@ export class GraphView {
             {
                 tabindex: "0",
                 role: "application",
-                "aria-label": `${label}. Arrow keys go along the lines, Enter opens.`,
+                "aria-label": `${label}. Arrow keys follow the lines. Enter opens the selected box.`,
             },
             h(
                 "defs",
@@ -108,8 +108,8 @@ export class GraphView {
         return h(
             "div.graph-tools",
             { role: "group", "aria-label": "View" },
-            tool("plus", "Nearer", () => this.view.zoom(ZOOM)),
-            tool("minus", "Further", () => this.view.zoom(1 / ZOOM)),
+            tool("plus", "Zoom in", () => this.view.zoom(ZOOM)),
+            tool("minus", "Zoom out", () => this.view.zoom(1 / ZOOM)),
             tool("fit", "Fit to window", () => this.view.fit()),
         );
     }

@@ -24,7 +24,7 @@ export class GridView {
             {
                 tabindex: "0",
                 role: "application",
-                "aria-label": "Partitions by time. Arrow keys go from cell to cell, Enter shows the job of a cell.",
+                "aria-label": "Partitions by time. Arrow keys move from cell to cell. Enter shows the job of the cell.",
                 on: {
                     scroll: () => this.later(),
                     keydown: (event) => this.press(event),

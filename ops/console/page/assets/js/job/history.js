@@ -24,9 +24,9 @@ export function history(job) {
               )
             : empty(
                   "Its history was removed.",
-                  job.pruned_at ? ["The retention removed it ", ago(job.pruned_at), " ago."] : "",
+                  job.pruned_at ? ["Retention removed it ", ago(job.pruned_at), " ago."] : "",
               ),
-        steps.length > 0 && before > 0 && h("p.inside.faint", {}, `and ${counted(before, "step")} before`),
+        steps.length > 0 && before > 0 && h("p.inside.faint", {}, `and ${counted(before, "earlier transition")}`),
     );
 }
 
@@ -91,7 +91,7 @@ function stretches(job, steps) {
             parts.map(([state, seconds]) =>
                 h(`span.badge.is-${state}`, {}, sign(state), `${plain(state)} ${span(seconds)}`),
             ),
-            steps.length < job.counts.history && h("span.faint", {}, `in the last ${counted(steps.length, "step")}`),
+            steps.length < job.counts.history && h("span.faint", {}, `in the last ${counted(steps.length, "transition")}`),
         ),
     );
 }

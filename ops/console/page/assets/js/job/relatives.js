@@ -11,8 +11,8 @@ export function relatives(job) {
     return [
         family("Parents", "parents", job.parents, "It needs no other job."),
         family("Children", "children", job.children, "No job waits for it."),
-        job.halves?.length > 0 && family("It was split into", "halves", job.halves, ""),
-        job.bisected_from && family("It is a half of", "half-of", [job.bisected_from], ""),
+        job.halves?.length > 0 && family("Split into", "halves", job.halves, ""),
+        job.bisected_from && family("Half of", "half-of", [job.bisected_from], ""),
     ];
 }
 

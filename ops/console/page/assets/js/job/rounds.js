@@ -31,7 +31,7 @@ export function rounds(job, known) {
         { title: "Rounds", key: "rounds", bare: true, beside: h("span.faint", {}, told) },
         found.length
             ? found.map((each, at) => round(job, each, known, at === 0))
-            : empty("It has not run yet.", "Its output is shown here while a worker runs it."),
+            : empty("The job has not run yet.", "Its output is shown here while a worker runs it."),
     );
 }
 
@@ -68,7 +68,7 @@ function round(job, each, known, is_last) {
             !each.output_bytes &&
             !each.stderr_bytes &&
             !each.log &&
-            h("p.inside.faint", {}, each.ending ? "It printed nothing." : "It has printed nothing yet."),
+            h("p.inside.faint", {}, each.ending ? "The job printed nothing." : "The job has printed nothing yet."),
     );
 }
 
@@ -112,7 +112,7 @@ function part(name, printed, kind = "", link = null) {
     const lines = printed.split("\n");
     const shown =
         lines.length > LINES_MAX
-            ? [`… ${lines.length - LINES_MAX} lines before`, ...lines.slice(-LINES_MAX)].join("\n")
+            ? [`… ${lines.length - LINES_MAX} earlier lines`, ...lines.slice(-LINES_MAX)].join("\n")
             : printed;
     return h(
         `div.output${kind && `.${kind}`}`,

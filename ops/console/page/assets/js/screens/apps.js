@@ -53,7 +53,7 @@ function draw({ picture, around, about, app }) {
     if (!picture.apps.length)
         return [
             headline("Apps"),
-            card({ bare: true }, empty("No apps are defined.", "Name a source at the start: sluice --apps SOURCE up")),
+            card({ bare: true }, empty("No apps are defined.", "Start Sluice with their definitions: sluice --apps SOURCE up")),
         ];
     return [
         headline("Apps", { beside: [tally(picture.apps.length, "app"), finder(picture, app)] }),
@@ -69,7 +69,7 @@ function draw({ picture, around, about, app }) {
 
 function legend({ needs, tables }) {
     const parts = [
-        needs.some((each) => each.added) && "Dashed lines lead to apps of which a job has added jobs.",
+        needs.some((each) => each.added) && "Dashed lines lead to apps with jobs that another job has added.",
         tables.length > 0 && "Dotted boxes are tables that no app fills.",
     ].filter(Boolean);
     return parts.length > 0 && h("footer", {}, parts.join(" "));
@@ -141,7 +141,7 @@ function portrait(about, around) {
                 ["timeout", about.policy?.timeout_s && span(about.policy.timeout_s)],
                 [
                     "retries",
-                    about.policy && `${about.policy.max_fails} fails, ${about.policy.max_timeouts} timeouts`,
+                    about.policy && `${about.policy.max_fails} after failures, ${about.policy.max_timeouts} after timeouts`,
                 ],
                 ["runs", about.runs && h("code", {}, about.runs), "wide"],
                 ["needs", named(about.parents.flatMap((each) => each.apps)), "wide"],
@@ -152,7 +152,7 @@ function portrait(about, around) {
                 "div.acts",
                 {},
                 maySubmit() && h("a.button.first", { href: asked("/submit", { app }) }, "Submit…"),
-                h("a.button", { href: asked("/jobs", { app }) }, "Its jobs"),
+                h("a.button", { href: asked("/jobs", { app }) }, "Jobs"),
                 mayAct() &&
                     button(queue?.paused ? "Resume…" : "Pause…", () => onApp(queue?.paused ? "resume" : "pause", app)),
             ),
@@ -171,7 +171,7 @@ function everything(picture, around, app) {
     return h(
         "details.card",
         { "data-key": "table" },
-        h("summary.inside", {}, "As a table"),
+        h("summary.inside", {}, "Apps as a table"),
         table({
             label: "Apps",
             head: ["app", ["type", "secondary"], ["keyed by", "secondary"], "jobs"],

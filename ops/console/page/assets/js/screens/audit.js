@@ -1,4 +1,4 @@
-// Acts of users, the newest first.
+// Actions of users, the newest first.
 
 import { get } from "../api.js";
 import { h } from "../element.js";
@@ -19,7 +19,7 @@ export function screen({ query }) {
 
 function draw({ audit, next }, query) {
     return [
-        headline("Audit", { says: "All acts by hand, from this page and through the API." }),
+        headline("Audit", { says: "Actions of users in the console, the API and the command line, and by signed messages." }),
         card(
             { key: "audit", bare: true },
             table({
@@ -44,7 +44,7 @@ function draw({ audit, next }, query) {
                         words(each.result),
                     ],
                 })),
-                empty: empty("No acts yet.", "Each action of this page is recorded here."),
+                empty: empty("No actions yet.", "Each action that changes something is listed here."),
             }),
         ),
         pager("/audit", query, next),

@@ -136,10 +136,10 @@ function about(job) {
             ["rate limit", job.rate_bucket],
             ["external handle", job.handle && h("code", {}, JSON.stringify(job.handle)), "wide"],
             ["work IDs", job.work_ids && shortened(job.work_ids), "wide"],
-            ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "its journal")],
+            ["saga", job.saga && h("a", { href: to("sagas", job.app, job.key) }, "steps and journal")],
             ["archived", job.archived_at && ago(job.archived_at, { alone: true })],
             ["added by", addedBy(job), "wide"],
-            ["requested by", job.submissions.length ? list(job) : "no existing submission", "wide"],
+            ["requested by", job.submissions.length ? list(job) : "no stored submission", "wide"],
             ["kwargs", kwargs.length ? h("code", {}, JSON.stringify(job.kwargs)) : null, "wide"],
             [
                 "undone by",

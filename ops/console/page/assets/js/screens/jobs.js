@@ -99,7 +99,7 @@ function filters(query, apps) {
         h(
             "select",
             { "aria-label": "App", "data-follows": "", value: chosen, on: { change: change("app", false) } },
-            h("option", { value: "" }, "every app"),
+            h("option", { value: "" }, "all apps"),
             known.map((app) => h("option", { value: app, selected: app === chosen }, app)),
         ),
         h("input", {
@@ -147,7 +147,7 @@ function pills(query, counts) {
                 href: changed(query, "late", is_late ? [] : "true"),
                 "data-key": "late",
                 "aria-current": is_late ? "true" : null,
-                title: "Jobs that did not end in their time",
+                title: "Jobs that did not end within their due_within",
             },
             "late",
         ),

@@ -1,4 +1,4 @@
-// Overview: throughput of the last hour, queues, workers and alarms.
+// Overview: throughput of the last hour, queues, workers and alerts.
 
 import { get } from "../api.js";
 import { partsBar, sparkline, throughput } from "../charts.js";
@@ -13,7 +13,7 @@ import { ago } from "../when.js";
 
 const TILES_MAX = 24;
 const QUEUES_MAX = 20;
-const ALARMS_MAX = 6;
+const ALERTS_MAX = 6;
 
 export function screen() {
     return {
@@ -32,7 +32,7 @@ export function screen() {
 function draw(data) {
     return [
         headline("Overview"),
-        alarms(data.alarms ?? []),
+        alerts(data.alarms ?? []),
         totals(data.totals),
         card({ title: "Throughput", beside: legend(data.series), key: "throughput" }, throughput(data.series)),
         apps(data),
@@ -40,9 +40,9 @@ function draw(data) {
     ];
 }
 
-function alarms(found) {
+function alerts(found) {
     const shown = found
-        .slice(0, ALARMS_MAX)
+        .slice(0, ALERTS_MAX)
         .map(({ severity, what, about, advice }) =>
             notice(
                 severity === "page" ? "bad" : "warn",
@@ -51,12 +51,12 @@ function alarms(found) {
                 about?.app && h("a", { href: asked("/apps", { app: about.app }) }, about.app),
             ),
         );
-    const more = found.length - ALARMS_MAX;
+    const more = found.length - ALERTS_MAX;
     return h(
         "section.stack",
-        { "aria-label": "Alarms", "data-key": "alarms", hidden: !found.length },
+        { "aria-label": "Alerts", "data-key": "alerts", hidden: !found.length },
         shown,
-        more > 0 && h("p.faint", {}, `and ${number(more)} more alarms`),
+        more > 0 && h("p.faint", {}, `and ${number(more)} more alerts`),
     );
 }
 
@@ -112,7 +112,7 @@ function apps({ counts, states, queues }) {
             title: "Apps in the last hour",
             key: "apps",
             bare: true,
-            beside: h("a", { href: "/apps" }, "All in the graph"),
+            beside: h("a", { href: "/apps" }, "Graph of all apps"),
             foot: rest.length ? `and ${rest.join(", ")}` : null,
         },
         sorted.length
@@ -125,7 +125,7 @@ function apps({ counts, states, queues }) {
                   "No app has jobs yet.",
                   idle
                       ? h("a", { href: "/submit" }, "Submit jobs")
-                      : "Name a source at the start: sluice --apps SOURCE up",
+                      : "Start Sluice with their definitions: sluice --apps SOURCE up",
               ),
     );
 }
@@ -175,7 +175,7 @@ function queues(found) {
     const more = Math.max(0, sorted.length - QUEUES_MAX);
     const idle = found.length - sorted.length;
     const rest = [
-        more && `${number(more)} more that are less busy`,
+        more && `${number(more)} less busy`,
         idle && `${number(idle)} empty`,
     ].filter(Boolean);
     return card(
@@ -186,7 +186,7 @@ function queues(found) {
                 "app",
                 ["waiting", "num secondary"],
                 ["ready", "num"],
-                ["oldest", "num"],
+                ["oldest ready", "num"],
                 ["running", "num"],
                 ["workers", "num"],
             ],
@@ -213,7 +213,7 @@ function workers(found) {
         { title: "Workers", key: "workers", bare: true, beside: h("a", { href: "/workers" }, "All workers") },
         table({
             label: "Workers",
-            head: ["worker", "queues", ["holds", "num"], ["lease until", "num secondary"]],
+            head: ["worker", "queues", ["running", "num"], ["lease until", "num secondary"]],
             rows: found.map((each) => ({
                 key: each.id,
                 cells: [

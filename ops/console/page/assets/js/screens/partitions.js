@@ -123,11 +123,11 @@ function legend({ legend: signs, jobs }) {
 function window({ from, to, branch }, { columns }) {
     const change = (word) => (event) =>
         go(asked("/partitions", { from, to, branch, [word]: event.target.value.trim() }));
-    const input = (name, label, value, hint) =>
+    const input = (name, label, value, help) =>
         h("input", {
             type: "text",
             "aria-label": label,
-            placeholder: hint,
+            placeholder: help,
             "data-follows": "",
             value: value ?? "",
             autocomplete: "off",
@@ -139,7 +139,7 @@ function window({ from, to, branch }, { columns }) {
         input("from", "From", from, columns[0] ? `from ${columns[0]}` : "from 2024-04-01"),
         input("to", "To", to, columns.length ? `to ${columns.at(-1)}` : "to 2024-06-30"),
         input("branch", "Branch", branch, "branch"),
-        (from || to || branch) && h("a.button.bare", { href: "/partitions" }, "Last hundred"),
+        (from || to || branch) && h("a.button.bare", { href: "/partitions" }, "Newest period"),
     );
 }
 
@@ -170,7 +170,7 @@ function about(cell, tables) {
                         ? jobLink(cell.app, cell.key)
                         : known?.app
                           ? appLink(known.app)
-                          : "no app: it is landed from outside",
+                          : "no app: the table is external",
                     "wide",
                 ],
             ]),

@@ -43,11 +43,11 @@ function draw({ saga, job }) {
     return [
         headline([h("span.crumb", {}, h("a", { href: "/sagas" }, "Sagas"), ` / ${app} / `), h("span.mono", {}, key)], {
             beside: h(`span.badge.large.is-${state}`, { "data-key": "state" }, badge(state)),
-            acts: [...acts(saga, job), h("a.button", { href: to("jobs", app, key) }, "As a job")],
+            acts: [...acts(saga, job), h("a.button", { href: to("jobs", app, key) }, "Show the job")],
         }),
         saga.waits_for && awaited(saga, job),
-        saga.failure && failure("bad", "It failed and is undone", saga.failure),
-        saga.trouble && failure("bad", "It could not be undone", saga.trouble),
+        saga.failure && failure("bad", "The saga failed and is undone", saga.failure),
+        saga.trouble && failure("bad", "The saga could not be undone", saga.trouble),
         course(saga),
         h("div.job", {}, h("div.job-main", {}, journal(saga)), h("div.job-side", {}, about(saga), events(saga))),
     ];
@@ -67,9 +67,9 @@ function acts(saga, job) {
 function awaited({ waits_for: found }, { state }) {
     if (state !== "suspended") return null;
     const what = found.event
-        ? ["It waits for ", h("strong.mono", {}, found.event), ", for "]
-        : ["It waits to be resumed, for "];
-    const end = found.otherwise === "go_on" ? "; it continues without the event " : "; otherwise it is undone ";
+        ? ["The saga has waited for ", h("strong.mono", {}, found.event), " for "]
+        : ["The saga has waited to be resumed for "];
+    const end = found.otherwise === "go_on" ? "; without it, the saga continues " : "; without it, the saga is undone ";
     const until = found.until && [end, ago(found.until, { alone: true })];
     return notice("warn", [what, ago(found.since, { alone: true }), until, "."]);
 }
@@ -94,8 +94,8 @@ function course({ journal: entries, steps, direction }) {
             const state = !found ? "expected" : undone ? "cancelled" : (LOOKS[found.result] ?? "running");
             const words = !found
                 ? direction === "undo"
-                    ? "not begun"
-                    : "not begun yet"
+                    ? "not started"
+                    : "not started yet"
                 : undone
                   ? "undone"
                   : found.direction === "undo"
@@ -118,7 +118,7 @@ function journal({ journal: entries }) {
         table({
             label: "Journal",
             folds: true,
-            head: [["no.", "num"], "step", "direction", "result", "more", ["when", "num"]],
+            head: [["entry", "num"], "step", "direction", "result", "details", ["when", "num"]],
             rows: [...entries].reverse().map((each) => ({
                 key: String(each.seq),
                 cells: [
@@ -151,8 +151,8 @@ function about(saga) {
         { title: "Details", key: "about" },
         facts([
             ["direction", saga.direction === "undo" ? "undo" : "do"],
-            ["crashes", saga.crashes || null],
-            ["reason to abort", saga.abort_reason, "wide"],
+            ["lost workers", saga.crashes || null],
+            ["abort reason", saga.abort_reason, "wide"],
             ["working map", h("pre", {}, JSON.stringify(saga.working ?? {}, null, 2)), "wide"],
         ]),
     );

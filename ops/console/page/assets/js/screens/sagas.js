@@ -29,7 +29,7 @@ function draw({ sagas, next }, query) {
                 label: "Sagas",
                 folds: true,
                 head: [
-                    "flight",
+                    "saga",
                     "state",
                     ["direction", "secondary"],
                     ["step", "secondary"],
@@ -64,7 +64,7 @@ function draw({ sagas, next }, query) {
                 empty: empty(
                     "No saga is running.",
                     "Sagas that wait for an approval, or could not be undone, are listed here.",
-                    h("a", { href: "/jobs" }, "Ended sagas are among the jobs"),
+                    h("a", { href: "/jobs" }, "Show ended sagas in the list of jobs"),
                 ),
             }),
         ),

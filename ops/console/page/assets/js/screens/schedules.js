@@ -7,7 +7,7 @@ import { appLink, button, card, empty, submissionLink, table } from "../parts.js
 import { mayAct } from "../session.js";
 import { headline } from "../stage.js";
 import { badge } from "../states.js";
-import { moment } from "../words.js";
+import { moment, sentence } from "../words.js";
 import { ago } from "../when.js";
 
 export function screen() {
@@ -29,7 +29,7 @@ function draw({ schedules }) {
             table({
                 label: "Schedules",
                 folds: true,
-                head: ["schedule", "app", ["rule", "secondary"], "next due", "last time", ["", "num"]],
+                head: ["schedule", "app", ["rule", "secondary"], "next due", "last due time", ["", "num"]],
                 rows: schedules.map((each) => ({
                     key: each.id,
                     cells: [
@@ -63,7 +63,7 @@ function next(each) {
                 "then ",
                 rest.map((at, place) => [place > 0 && ", ", brief(at)]),
             ),
-        each.taken_up === false && h("div.faint.small", {}, "when sluice up is running"),
+        each.taken_up === false && h("div.faint.small", {}, "once `sluice up` runs"),
     ];
 }
 
@@ -93,6 +93,6 @@ function acts(each) {
         "div.acts",
         {},
         button("Fire…", () => onSchedule("fire", each), { title: `Fire ${each.id} now` }),
-        button(each.paused_at ? "Resume…" : "Pause…", () => onSchedule(verb, each), { title: `${verb} ${each.id}` }),
+        button(each.paused_at ? "Resume…" : "Pause…", () => onSchedule(verb, each), { title: `${sentence(verb)} ${each.id}` }),
     );
 }

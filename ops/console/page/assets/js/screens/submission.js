@@ -58,7 +58,7 @@ function draw({ found, jobs }) {
                         ["app", appLink(app)],
                         ["received", [ago(found.received_at, { alone: true }), " ago"]],
                         ["ended", found.ended_at && [ago(found.ended_at, { alone: true }), " ago"]],
-                        ["by", found.user],
+                        ["user", found.user],
                         ["request", found.request && h("pre", {}, JSON.stringify(found.request, null, 2)), "wide"],
                     ]),
                 ),
@@ -89,7 +89,7 @@ function progress({ jobs = {}, progress: how, about }) {
     const ends = `${number(ended)} of ${counted(total, "job")} ended (${percent(ended, total)})${badly}`;
     const words = how?.about || about ? `about ${ends}` : ends;
     if (!total)
-        return card({ key: "progress", bare: true }, empty("It is not planned yet, or it had no jobs to run."));
+        return card({ key: "progress", bare: true }, empty("The submission is not planned yet, or it has no jobs to run."));
     return card(
         { title: "Progress", key: "progress", beside: h("span", { "data-key": "words" }, words) },
         h(
@@ -114,7 +114,7 @@ function list({ jobs, next }, submission) {
             beside: h(
                 "a",
                 { href: asked("/jobs", { submission }) },
-                next ? `All jobs; these are the newest ${JOBS_MAX}` : "As a list",
+                next ? `All jobs; the newest ${JOBS_MAX} are shown here` : "Open in the list of jobs",
             ),
         },
         table({

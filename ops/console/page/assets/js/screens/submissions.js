@@ -100,7 +100,7 @@ function filters(query, apps) {
         h(
             "select",
             { "aria-label": "App", "data-follows": "", value: chosen, on: { change: pick } },
-            h("option", { value: "" }, "every app"),
+            h("option", { value: "" }, "all apps"),
             known.map((app) => h("option", { value: app, selected: app === chosen }, app)),
         ),
         h(

@@ -38,10 +38,10 @@ function draw(names, about, query) {
     if (!names.length)
         return [
             headline("Submit"),
-            card({ bare: true }, empty("No apps are defined.", "Name a source at the start: sluice --apps SOURCE up")),
+            card({ bare: true }, empty("No apps are defined.", "Start Sluice with their definitions: sluice --apps SOURCE up")),
         ];
     return [
-        headline("Submit", { says: "The jobs are planned with all missing dependencies, and run." }),
+        headline("Submit", { says: "Sluice plans the jobs with all missing dependencies, and runs them." }),
         h(
             "form.submit",
             {
@@ -80,7 +80,7 @@ function picker(names, about) {
         on: { input: pick, change: pick },
     });
     return [
-        h("div.fields", {}, field({ label: "App", hint: `${names.length} apps are defined`, input })),
+        h("div.fields", {}, field({ label: "App", help: `${names.length} apps are defined`, input })),
         h(
             "datalist",
             { id: "apps" },
@@ -119,7 +119,7 @@ function more(about) {
                 {},
                 field({
                     label: "push",
-                    hint: "children to run after a success",
+                    help: "children to run after a success",
                     input: choice(
                         "push",
                         [
@@ -129,19 +129,19 @@ function more(about) {
                         "all",
                     ),
                 }),
-                field({ label: "id", hint: "a repeated id is the same submission", input: line("id") }),
-                field({ label: "user", hint: "name of the user who submits", input: line("user") }),
+                field({ label: "id", help: "a repeated id is the same submission", input: line("id") }),
+                field({ label: "user", help: "name of the user who submits", input: line("user") }),
             ),
             field({
                 label: "kwargs",
-                hint: "JSON object of parameters for the jobs",
+                help: "JSON object of parameters for the jobs",
                 input: h("textarea", { name: "kwargs", rows: 3, spellcheck: "false", placeholder: '{"fast": true}' }),
             }),
             h(
                 "div.fields",
                 {},
-                POLICY.map(([name, hint]) =>
-                    field({ label: name, hint, input: line(name, { placeholder: standard(about, name) }) }),
+                POLICY.map(([name, help]) =>
+                    field({ label: name, help, input: line(name, { placeholder: standard(about, name) }) }),
                 ),
             ),
         ),
@@ -176,7 +176,7 @@ async function send(event, about) {
             title: "Submit this?",
             name: named(request),
             says: [
-                "The jobs are planned with all missing dependencies. Finished jobs run again only if you chose that.",
+                "Sluice plans the jobs with all missing dependencies. Finished jobs run again only if you chose that.",
             ],
             verb: "Submit",
         });
@@ -197,6 +197,6 @@ function named({ app, key, keys, work_ids, start, end, rerun }) {
           ? `: ${keys.length} keys`
           : work_ids
             ? `: work IDs ${work_ids}`
-            : span || ": all jobs that its definition lists";
-    return `${app}${jobs}${rerun ? `, again (${rerun})` : ""}`;
+            : span || ": all jobs that the definition lists";
+    return `${app}${jobs}${rerun ? `, with rerun ${rerun}` : ""}`;
 }

@@ -73,7 +73,7 @@ function known({ definitions, definitions_at, definitions_problem }) {
     const since = `since ${moment(definitions_at)}`;
     return [
         h("span.mono.faint", { title: since }, definitions.slice(0, 8)),
-        definitions_problem && h("span", { title: definitions_problem }, " old: the new ones have an error"),
+        definitions_problem && h("span", { title: definitions_problem }, " outdated: the changed definitions have an error"),
     ];
 }
 
@@ -92,12 +92,12 @@ function lines(pools) {
         { title: "Pools", key: "pools", bare: true },
         table({
             label: "Pools",
-            head: ["pool", ["at once", "num"], ["taken", "num"], ["waiting", "num"], "jobs that hold a slot"],
+            head: ["pool", ["at once", "num"], ["slots in use", "num"], ["waiting for a slot", "num"], "jobs with a slot"],
             rows: pools.map((each) => ({
                 key: each.pool,
                 cells: [
                     h("span.mono", {}, each.pool),
-                    each.pool_limit === null ? "any, its starts are limited" : number(each.pool_limit),
+                    each.pool_limit === null ? "any number; only its starts are limited" : number(each.pool_limit),
                     number(each.taken),
                     number(each.waiting_for_slot),
                     each.slots.map((slot) => h("div", {}, jobLink(slot.app, slot.key), " ", badge(slot.state))),

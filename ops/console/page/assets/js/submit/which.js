@@ -17,10 +17,10 @@ function byTemplate({ job_id, identifiers, autofill_values: known }, query) {
     return [
         radios(
             "way",
-            "Which jobs",
+            "Jobs to submit",
             [
                 ["one", "one job"],
-                ["keys", "several, by their keys"],
+                ["keys", "several jobs, by their keys"],
                 ["all", "all jobs that the definition lists"],
             ],
             "one",
@@ -31,7 +31,7 @@ function byTemplate({ job_id, identifiers, autofill_values: known }, query) {
             names.map((name) =>
                 field({
                     label: name,
-                    hint: hintOf(identifiers[name], known[name]),
+                    help: helpOf(identifiers[name], known[name]),
                     input: input(name, identifiers[name], query.get(`id:${name}`)),
                 }),
             ),
@@ -42,7 +42,7 @@ function byTemplate({ job_id, identifiers, autofill_values: known }, query) {
             { "data-way": "keys", hidden: true },
             field({
                 label: "Keys",
-                hint: `One per line, in the form ${job_id}`,
+                help: `One per line, in the form ${job_id}`,
                 input: h("textarea", { name: "keys", rows: KEYS_SHOWN, spellcheck: "false" }),
             }),
         ),
@@ -67,7 +67,7 @@ function options(name, values) {
     );
 }
 
-function hintOf(kind, values) {
+function helpOf(kind, values) {
     const listed = values?.length ? `, for example ${values.slice(0, KEYS_SHOWN).join(", ")}` : "";
     return { date: "a day", int: `a whole number${listed}`, str: `text${listed}` }[kind] ?? `${kind}${listed}`;
 }
@@ -76,7 +76,7 @@ function byChunk(query) {
     return [
         field({
             label: "Work IDs",
-            hint: "For example 1-3,7. Default: the IDs that the definition selects",
+            help: "For example 1-3,7. Default: the IDs that the definition selects",
             input: line("work_ids", { value: query.get("work_ids") ?? "" }),
         }),
     ];
@@ -91,23 +91,23 @@ function byPartition({ partitions }, query) {
             ["start", "end"].map((name) =>
                 field({
                     label: name,
-                    hint: `the ${name === "start" ? "first" : "last"} ${unit}, for example ${example}`,
+                    help: `the ${name === "start" ? "first" : "last"} ${unit}, for example ${example}`,
                     input: line(name, { value: query.get(name) ?? "" }),
                 }),
             ),
             ...Object.entries(by).map(([name, values]) =>
                 field({
                     label: `only these values of ${name}`,
-                    hint: `with commas between them, for example ${values[0]}. Default: all`,
+                    help: `with commas between them, for example ${values[0]}. Default: all`,
                     input: line("by", { value: query.getAll("by").join(", ") }),
                 }),
             ),
             field({
                 label: "mode",
-                hint: partitions.modes.length ? partitions.modes.join(", ") : "the definition has none",
+                help: partitions.modes.length ? partitions.modes.join(", ") : "the definition has none",
                 input: line("mode"),
             }),
-            field({ label: "branch", hint: "branch of the definitions. Default: none", input: line("branch") }),
+            field({ label: "branch", help: "branch of the definitions. Default: none", input: line("branch") }),
         ),
     ];
 }
