@@ -26,7 +26,8 @@ from tests.ops.typist import Typist
 
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 30.0
-_ADDRESS = re.compile(r"http://[^\s;]+:\d+[^\s;]*")
+#: Printed line with the address, without the log lines that also contain it.
+_ADDRESS = re.compile(r"^(?:Listening at|The console is at) (http://\S+)\n", re.MULTILINE)
 #: Token of consoles that get no other.
 TOKEN = "the token of these tests"
 SIGNED = {"Authorization": f"Bearer {TOKEN}"}
@@ -185,4 +186,4 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.05)
-    return found[0]
+    return found[1]

@@ -39,6 +39,10 @@ class Visitor:
     def settles(self) -> None:
         expect(self.page.locator(".screen:not([aria-busy])")).to_be_visible(timeout=PATIENCE_MS)
 
+    def paints(self) -> None:
+        """Wait until the changes of the page are painted, also in canvases."""
+        self.page.evaluate(_PAINTED)
+
     def sees(self, text: str | re.Pattern[str], where: str = "main") -> None:
         expect(self.page.locator(where).first).to_contain_text(text, timeout=PATIENCE_MS)
 
@@ -85,9 +89,7 @@ class Visitor:
             self.page.set_viewport_size({"width": wide, "height": high})
             for theme in ("light", "dark"):
                 self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-                self.page.evaluate(
-                    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-                )
+                self.paints()
                 self.page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
             over = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert over <= 0, f"{name} is {over} pixels wider than {wide}"
