@@ -134,6 +134,7 @@ PATHS: Mapping[str, str] = {
     "ops/test_tutorial.py": "night",
     "ops/test_why.py": "test",
     "ops/test_work.py": "test",
+    "pictures": "night",
     "planner": "test",
     "scheduler": "test",
     "simulation": "night",

@@ -13,9 +13,10 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _POLYFILL: Final = "ops/setup/iframe-worker.js"
-_LINK = re.compile(r"\]\(([^)#:\s]+)")
+#: Links and pictures in Markdown, and pictures in HTML, which can have another file for the dark theme.
+_LINK = re.compile(r"""(?:\]\(|\bsrc="|\bsrcset=")([^)"#:\s]+)""")
 _CODE = re.compile(r"`[^`\n]+`")
-_PICTURES: Final = (".png", ".svg")
+_PICTURES: Final = (".png", ".svg", ".webp")
 _LANGUAGES: Final = {".mjs": "js", ".yml": "yaml", "": "text"}
 
 

@@ -44,8 +44,8 @@ class Seen(HTMLParser):
             self.anchors.add(str(found["id"]))
         if tag == "a" and found.get("href"):
             self.links.append(str(found["href"]))
-        elif found.get("src") or found.get("href"):
-            self.fetched.append(str(found.get("src") or found["href"]))
+        else:
+            self.fetched += [str(found[name]) for name in ("src", "srcset", "href") if found.get(name)]
 
 
 @pytest.fixture(scope="module")
