@@ -153,8 +153,8 @@ def test_each_alert_has_a_severity_and_a_link_to_the_runbook() -> None:
     assert len({rule["alert"] for rule in RULES}) == len(RULES)
 
 
-def test_each_alarm_of_the_overview_has_an_alert_of_its_name() -> None:
-    """An operator finds the alert of an alarm by this name."""
+def test_each_alert_of_the_overview_has_a_rule_of_its_name() -> None:
+    """An operator finds the rule of an alert by this name."""
     names = set(re.findall(r'name="([a-z-]+)"', getsource(alarms)))
     assert names
     assert names <= {rule["annotations"]["runbook_url"].partition("#")[2] for rule in RULES}

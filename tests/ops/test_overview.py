@@ -43,7 +43,7 @@ def office(world: World) -> World:
     return world
 
 
-def test_different_definitions_of_workers_and_console_raise_alarms(office: World) -> None:
+def test_different_definitions_of_workers_and_console_raise_alerts(office: World) -> None:
     first, second, own = (KnownDefinitions(apps={"a": text}) for text in ("one", "two", "old"))
     office.ledger.transact(lambda tx: leases.record_definitions(tx, office.worker, first))
     assert "definitions-differ" not in names(office)
@@ -102,7 +102,7 @@ def test_an_unused_app_has_a_queue(world: World) -> None:
     assert [queue.app for queue in look(world).queues] == ["a", "b"]
 
 
-def test_a_healthy_installation_has_no_alarms(office: World) -> None:
+def test_a_healthy_installation_has_no_alerts(office: World) -> None:
     office.submit("b", "1")
     assert look(office).alarms == []
 
@@ -177,7 +177,7 @@ def _a_breaker_opens(world: World) -> None:
         (_a_breaker_opens, "breaker-open", Severity.WARN, "a is open: a round has failed"),
     ],
 )
-def test_each_problem_raises_its_alarm(
+def test_each_problem_raises_its_alert(
     office: World, happens: Callable[[World], None], name: str, severity: Severity, says: str
 ) -> None:
     happens(office)

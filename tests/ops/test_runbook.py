@@ -87,7 +87,7 @@ def test_the_links_of_a_page_are_not_broken(name: str) -> None:
         assert not anchor or anchor in _anchors(target.read_text()), anchor
 
 
-def test_every_alarm_has_a_heading_in_the_runbook() -> None:
+def test_every_alert_has_a_heading_in_the_runbook() -> None:
     names = set(re.findall(r'name="([a-z-]+)"', getsource(alarms)))
     assert names
     assert names <= _anchors(_page("runbook.md"))
