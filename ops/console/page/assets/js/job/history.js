@@ -91,7 +91,8 @@ function stretches(job, steps) {
             parts.map(([state, seconds]) =>
                 h(`span.badge.is-${state}`, {}, sign(state), `${plain(state)} ${span(seconds)}`),
             ),
-            steps.length < job.counts.history && h("span.faint", {}, `in the last ${counted(steps.length, "transition")}`),
+            steps.length < job.counts.history &&
+                h("span.faint", {}, `in the last ${counted(steps.length, "transition")}`),
         ),
     );
 }

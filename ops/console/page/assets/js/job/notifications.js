@@ -50,7 +50,11 @@ export function notifications(job, found) {
             title: "Notifications",
             key: "notifications",
             bare: true,
-            beside: h("a", { href: asked("/notifications", { job: `${job.app}/${job.key}` }) }, "All notifications of this job"),
+            beside: h(
+                "a",
+                { href: asked("/notifications", { job: `${job.app}/${job.key}` }) },
+                "All notifications of this job",
+            ),
         },
         table({
             label: "Notifications",

@@ -53,7 +53,10 @@ function draw({ picture, around, about, app }) {
     if (!picture.apps.length)
         return [
             headline("Apps"),
-            card({ bare: true }, empty("No apps are defined.", "Start Sluice with their definitions: sluice --apps SOURCE up")),
+            card(
+                { bare: true },
+                empty("No apps are defined.", "Start Sluice with their definitions: sluice --apps SOURCE up"),
+            ),
         ];
     return [
         headline("Apps", { beside: [tally(picture.apps.length, "app"), finder(picture, app)] }),
@@ -141,7 +144,8 @@ function portrait(about, around) {
                 ["timeout", about.policy?.timeout_s && span(about.policy.timeout_s)],
                 [
                     "retries",
-                    about.policy && `${about.policy.max_fails} after failures, ${about.policy.max_timeouts} after timeouts`,
+                    about.policy &&
+                        `${about.policy.max_fails} after failures, ${about.policy.max_timeouts} after timeouts`,
                 ],
                 ["runs", about.runs && h("code", {}, about.runs), "wide"],
                 ["needs", named(about.parents.flatMap((each) => each.apps)), "wide"],

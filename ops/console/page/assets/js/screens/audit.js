@@ -19,7 +19,10 @@ export function screen({ query }) {
 
 function draw({ audit, next }, query) {
     return [
-        headline("Audit", { says: "Actions of users in the console, the API and the command line, and by signed messages." }),
+        headline(
+            "Audit",
+            { says: "Actions of users in the console, the API and the command line, and by signed messages." },
+        ),
         card(
             { key: "audit", bare: true },
             table({

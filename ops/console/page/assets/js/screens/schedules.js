@@ -93,6 +93,8 @@ function acts(each) {
         "div.acts",
         {},
         button("Fire…", () => onSchedule("fire", each), { title: `Fire ${each.id} now` }),
-        button(each.paused_at ? "Resume…" : "Pause…", () => onSchedule(verb, each), { title: `${sentence(verb)} ${each.id}` }),
+        button(each.paused_at ? "Resume…" : "Pause…", () => onSchedule(verb, each), {
+            title: `${sentence(verb)} ${each.id}`,
+        }),
     );
 }

@@ -89,7 +89,10 @@ function progress({ jobs = {}, progress: how, about }) {
     const ends = `${number(ended)} of ${counted(total, "job")} ended (${percent(ended, total)})${badly}`;
     const words = how?.about || about ? `about ${ends}` : ends;
     if (!total)
-        return card({ key: "progress", bare: true }, empty("The submission is not planned yet, or it has no jobs to run."));
+        return card(
+            { key: "progress", bare: true },
+            empty("The submission is not planned yet, or it has no jobs to run."),
+        );
     return card(
         { title: "Progress", key: "progress", beside: h("span", { "data-key": "words" }, words) },
         h(

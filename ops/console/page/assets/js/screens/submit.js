@@ -38,7 +38,10 @@ function draw(names, about, query) {
     if (!names.length)
         return [
             headline("Submit"),
-            card({ bare: true }, empty("No apps are defined.", "Start Sluice with their definitions: sluice --apps SOURCE up")),
+            card(
+                { bare: true },
+                empty("No apps are defined.", "Start Sluice with their definitions: sluice --apps SOURCE up"),
+            ),
         ];
     return [
         headline("Submit", { says: "Sluice plans the jobs with all missing dependencies, and runs them." }),

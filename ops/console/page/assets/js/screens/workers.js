@@ -73,7 +73,8 @@ function known({ definitions, definitions_at, definitions_problem }) {
     const since = `since ${moment(definitions_at)}`;
     return [
         h("span.mono.faint", { title: since }, definitions.slice(0, 8)),
-        definitions_problem && h("span", { title: definitions_problem }, " outdated: the changed definitions have an error"),
+        definitions_problem &&
+            h("span", { title: definitions_problem }, " outdated: the changed definitions have an error"),
     ];
 }
 
@@ -92,7 +93,13 @@ function lines(pools) {
         { title: "Pools", key: "pools", bare: true },
         table({
             label: "Pools",
-            head: ["pool", ["at once", "num"], ["slots in use", "num"], ["waiting for a slot", "num"], "jobs with a slot"],
+            head: [
+                "pool",
+                ["at once", "num"],
+                ["slots in use", "num"],
+                ["waiting for a slot", "num"],
+                "jobs with a slot",
+            ],
             rows: pools.map((each) => ({
                 key: each.pool,
                 cells: [
