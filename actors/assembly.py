@@ -1,6 +1,5 @@
 """Composition root: creates the objects that a process or a command needs from its settings."""
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache, partial
@@ -33,8 +32,6 @@ from sluice.ledger.database.connection_pool import ConnectionLimits
 from sluice.ledger.embedded import EmbeddedUnavailable, has_postgres, start
 from sluice.ledger.schema import migrate
 
-_LOG = logging.getLogger("sluice.ledger")
-
 #: Number of leases after which Postgres ends a transaction in which its process does nothing.
 IDLE_LEASES = 4
 #: Name of the messaging system in traces, by the scheme of the broker's address.
@@ -64,15 +61,12 @@ def ledger_address(settings: Settings, *, may_make: bool = True) -> Iterator[str
         tls.require(settings, "SLUICE_LEDGER_URL")
         yield _with_names(settings.ledger_url, settings)
         return
-    is_new = not has_postgres(settings.home)
-    if is_new and not may_make:
+    if not may_make and not has_postgres(settings.home):
         raise NoLedger(
             "There is no ledger here yet.",
             where=str(settings.home.absolute()),
             advice="`sluice up`, `sluice run` and `sluice submit` create one. Or set SLUICE_LEDGER_URL to a Postgres.",
         )
-    if is_new:
-        _LOG.warning("creating an embedded Postgres in %s", settings.home)
     try:
         postgres = start(settings.home)
     except EmbeddedUnavailable as error:

@@ -6,6 +6,7 @@ from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.logs import logged_crashes, set_up_logs
 from sluice.jobs.errors import BadRequest
 from sluice.ops.cli.output import Output
+from sluice.ops.cli.page import Paragraph
 from sluice.ops.operations.context import OperatorContext
 
 
@@ -23,6 +24,11 @@ class CommandContext(OperatorContext):
             return
         if not self.output.ask(question):
             raise BadRequest("Nothing was changed.", advice="Answer y, or add --yes.")
+
+    def note_new_ledger(self) -> None:
+        self.output.note(
+            Paragraph(f"Creating an embedded Postgres in {self.settings.home} …", "bright_black")
+        )
 
     def log_as_service(self) -> None:
         """Log everything from now on, because this command runs for long. If the log is JSON, it is also the only

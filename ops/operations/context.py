@@ -53,6 +53,9 @@ class OperatorContext:
 
         return self.settings.ledger_url is not None or has_postgres(self.settings.home)
 
+    def note_new_ledger(self) -> None:
+        """Notify the user that an embedded ledger is being created, which takes some seconds."""
+
     @property
     def catalogue(self) -> "Catalogue":
         return self.definitions.current

@@ -58,6 +58,8 @@ class Installation:
             made = Ledger(other.url, connections=self._connections, pooler_url=other.pooler_url)
             made.share_outages(other)
             return self._context.keep(closing(made))
+        if self._context.may_make_ledger and not self._context.has_ledger:
+            self._context.note_new_ledger()
         return self._context.keep(
             open_ledger(self._context.settings, steady=self._works, may_make=self._context.may_make_ledger)
         )
