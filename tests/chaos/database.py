@@ -1,6 +1,7 @@
 """A Postgres of a run's own, with its data on disk at each commit, to be killed and restarted."""
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from sluice.ledger.embedded import EmbeddedPostgres, start
 from sluice.ledger.schema import migrate
 
 _DEADLOCK = "deadlock detected"
+#: Beginning of an entry of the log. Its DETAIL, CONTEXT and STATEMENT have the same prefix and follow it.
+_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\d .*(?:ERROR|LOG|FATAL|PANIC|WARNING):)", re.MULTILINE)
 
 
 class Database:
@@ -26,15 +29,14 @@ class Database:
             connection.execute("ALTER DATABASE sluice SET log_min_messages TO error")
 
     def deadlocks(self) -> list[str]:
-        """Return the deadlocks in its log.
+        """Return the deadlocks in its log, each with the processes, their statements and the rows that they locked.
 
         The statistics are reset at each restart, and transactions that were aborted are retried, so they show nowhere
         else.
         """
         logs = sorted((self._home / "postgres").glob("postgres.log*"))
-        return [
-            line for log in logs for line in log.read_text(errors="replace").splitlines() if _DEADLOCK in line
-        ]
+        entries = [entry for log in logs for entry in _ENTRY.split(log.read_text(errors="replace"))]
+        return [entry for entry in entries if _DEADLOCK in entry]
 
     def kill(self) -> None:
         """Send SIGKILL to the postmaster. Its children notice, and end in the middle of their work."""

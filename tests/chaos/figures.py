@@ -43,6 +43,10 @@ class Spread(Struct, frozen=True):
         return f"p50 {self.p50_s:.2f} s, p99 {self.p99_s:.2f} s (of {self.count})" if self.count else "none"
 
 
+#: Maximum number of characters of a line about a deadlock.
+LINE_CHARS = 1000
+
+
 class Figures(Struct, frozen=True, kw_only=True):
     """Figures of a run.
 
@@ -61,7 +65,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     acts: dict[str, int]
     messages: int
     broken: dict[str, int]
-    deadlocks: int
+    deadlocks: Sequence[str]
     taken_back: Spread
     in_time: int
     begun_again: Spread
@@ -71,7 +75,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 def figures(
-    ledger: Ledger, folder: Path, *, broken: dict[str, int], deadlocks: int, settled_s: float
+    ledger: Ledger, folder: Path, *, broken: dict[str, int], deadlocks: Sequence[str], settled_s: float
 ) -> Figures:
     accepted = [line["id"] for line in read(folder / "submitted.jsonl")]
     nemesis = list(read(folder / "nemesis.jsonl"))
@@ -111,7 +115,8 @@ def written(found: Figures) -> str:
                 f"  {times:5} connections ended at a request to the {what}"
                 for what, times in found.broken.items()
             ),
-            f"{found.deadlocks} deadlocks, of which the database has ended one side, which was run again",
+            f"{len(found.deadlocks)} deadlocks, of which the database has ended one side, which was run again",
+            *(f"    {line[:LINE_CHARS]}" for each in found.deadlocks for line in each.strip().splitlines()),
             f"taken back after a SIGKILL: {found.taken_back}; {found.in_time} in a lease and a tick, {BOUND_S:.1f} s",
             f"begun again after that SIGKILL: {found.begun_again}",
             f"first job after the broker's return: {found.after_broker}",

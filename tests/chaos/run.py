@@ -164,7 +164,7 @@ class _Run:
             self._ledger,
             self._folder,
             broken=dict(sum((each.broken for each in wires.values()), Counter())),
-            deadlocks=len(self._database.deadlocks()),
+            deadlocks=self._database.deadlocks(),
             settled_s=settled_s,
         )
         broken = [f"{each.rule}: {each.what}" for each in check(self._folder, self._database.url)]
