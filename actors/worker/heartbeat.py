@@ -176,6 +176,13 @@ class Heartbeat:
         self._record_definitions()
         self._meter.read()
 
+    def pause_s(self) -> float:
+        """Return the time until the next heartbeat: a third of the lease after the request of the last one, because the
+        lease is trusted from its request on. After a late answer it follows at once.
+        """
+        third_s = self._lease_s / 3
+        return min(third_s, max(0.0, self._holdings.trusted_for_s - third_s))
+
     def check_claims(self) -> None:
         """Stop the runs of lost claims, among the runs that have taken some time."""
         if held := self._holdings.claims(older_than_s=CHECK_EVERY_S):
@@ -232,8 +239,7 @@ class Heartbeat:
                 self._complaints.log(error)
             else:
                 self._complaints.forget()
-                # If a late answer leaves the lease untrusted, the next heartbeat follows without a pause.
-                wait_s = wait_s if self._holdings.trusted_for_s > 0 else 0.0
+                wait_s = self.pause_s()
             finally:
                 self._asked_at = inf
             self._holdings.late_results.log()

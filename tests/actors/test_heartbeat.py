@@ -252,9 +252,11 @@ def test_a_lease_is_trusted_from_the_request_of_its_renewal(world: World) -> Non
     with closing(Late(world, before_answer)) as late:
         life = Life(world, late, lease_s=3600.0, clock=lambda: moment[0])
         life.line.start()
-        delays.append(1000.0)
-        life.line.beat()
-        assert life.holdings.trusted_for_s == 2400.0 - 1000.0
+        for delay, pause in ((0.0, 1200.0), (1000.0, 200.0), (1500.0, 0.0), (2500.0, 0.0)):
+            delays.append(delay)
+            life.line.beat()
+            assert life.holdings.trusted_for_s == 2400.0 - delay
+            assert life.line.pause_s() == pause, "so the next request comes before the trust ends"
         life.line.end()
 
 
