@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import psutil
 from msgspec import Struct
 
 from sluice.actors.client import Client
@@ -53,13 +54,8 @@ _TAKEN_BACK = """
 SELECT DISTINCT job.app || '/' || job.key FROM transition JOIN job ON job.id = transition.job
 WHERE transition.verb = 'requeue' AND transition.at > %(since)s
 """
-#: Long jobs that a process has just begun, so that they still run when a fault takes effect.
-_LONG = """
-SELECT job.app || '/' || job.key FROM job JOIN worker ON worker.id = job.worker
-WHERE job.state = 'running' AND worker.pid = %(pid)s AND job.changed_at > clock_timestamp() - interval '1 second'
-AND (job.app = 'left' AND job.key::int %% %(left_every)s = 0
-     OR job.app = 'sink' AND job.key::int %% %(sink_every)s = 0)
-"""
+#: Seconds for which a long job counts as just begun, so that it still runs when a fault takes effect.
+_JUST_S = 1.0
 _SUCCESSES = "SELECT job, count(*) FROM transition WHERE verb = 'succeed' GROUP BY job"
 
 
@@ -245,10 +241,14 @@ class OperatorTrial:
         found = self.ledger.transact(lambda tx: tx.rows("SELECT state, count(*) FROM job GROUP BY state"))
         return dict(found)
 
-    def long(self, pid: int) -> list[str]:
-        """Return the long jobs that this process has just begun."""
-        every = {"left_every": self.size.left_every, "sink_every": self.size.sink_every}
-        return self.ledger.transact(lambda tx: tx.column(_LONG, pid=pid, **every))
+    def long(self, pid: int) -> list[int]:
+        """Return the processes of the long jobs that this process has just begun. The ledger may have a job as running
+        whose worker has not received it yet.
+        """
+        with suppress(psutil.NoSuchProcess):
+            below = psutil.Process(pid).children(recursive=True)
+            return [each.pid for each in below if _is_new_sleep(each)]
+        return []
 
     def is_calm(self) -> bool:
         """Return whether all submitted jobs have succeeded."""
@@ -410,6 +410,12 @@ class OperatorTrial:
 def trial(size: TrialSize, ledger: Ledger, broker_url: str, folder: Path) -> Iterator[OperatorTrial]:
     with ExitStack() as stack:
         yield OperatorTrial(size, ledger, broker_url, folder, stack)
+
+
+def _is_new_sleep(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.name() == "sleep" and time.time() - process.create_time() < _JUST_S
+    return False
 
 
 def run(made: OperatorTrial) -> None:
