@@ -188,63 +188,64 @@ def past_option(text: str) -> datetime:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+_OF_APP = "default: as defined for the app"
 #: Policy options that are also options of the command line, with their parser, metavar and help text.
 _POLICY: dict[str, tuple[Callable[[str], object], str, str]] = {
-    "max_fails": (int, "N", "failed rounds after which a job runs again; default: as defined for the app"),
+    "max_fails": (int, "N", "failed rounds after which a job runs again"),
     "max_timeouts": (
         int,
         "N",
-        "timed-out rounds after which a job runs again; default: as defined for the app",
+        "timed-out rounds after which a job runs again",
     ),
-    "max_losses": (int, "N", "lost workers after which a job runs again; default: as defined for the app"),
-    "timeout": (str, "DURATION", "maximum duration of a round; default: as defined for the app"),
+    "max_losses": (int, "N", "lost workers after which a job runs again"),
+    "timeout": (str, "DURATION", "maximum duration of a round"),
     "start_after": (
         start_option,
         "T",
-        "start no job before this time, or this long after planning: 30s; default: as defined for the app",
+        "start no job before this time, or this long after planning: 30s",
     ),
     "end_before": (
         moment_option,
         "T",
-        "expire jobs that have not ended by this time; default: as defined for the app",
+        "expire jobs that have not ended by this time",
     ),
     "due_within": (
         str,
         "DURATION",
-        "notify receivers if a job has not ended within this time: 4h; default: as defined for the app",
+        "notify receivers if a job has not ended within this time: 4h",
     ),
     "random_start_offset": (
         str,
         "DURATION",
-        "delay each start by a random time, at most this long; default: as defined for the app",
+        "delay each start by a random time, at most this long",
     ),
-    "priority": (int, "N", "run jobs with a higher number first; default: as defined for the app"),
+    "priority": (int, "N", "run jobs with a higher number first"),
     "concurrency": (
         int,
         "N",
-        "maximum number of jobs of the app that run at once; default: as defined for the app",
+        "maximum number of jobs of the app that run at once",
     ),
     "pull": (
         str,
         "first|all",
-        "request the first possible dependency group, or all at once; default: as defined for the app",
+        "request the first possible dependency group, or all at once",
     ),
     "fail_on": (
         str,
         "exit|stderr|either",
-        "fail a round for its exit code, for text on stderr, or for either; default: as defined for the app",
+        "fail a round for its exit code, for text on stderr, or for either",
     ),
     "archive": (
         str,
         "auto|manual",
-        "manual: keep finished jobs uncollected until they are archived; default: as defined for the app",
+        "manual: keep finished jobs uncollected until they are archived",
     ),
 }
 #: Options of ``debug`` that make steps fail, with the metavar of the step and the help text.
 _FAILING = {
-    "fail_at": ("INDEX", "fail the step with this index, counted from 0; default: none"),
-    "fail_do": ("STEP", "fail the do of the step with this name; default: none"),
-    "fail_undo": ("STEP", "fail the undo of the step with this name; default: none"),
+    "fail_at": ("INDEX", "fail the step with this index, counted from 0"),
+    "fail_do": ("STEP", "fail the do of the step with this name"),
+    "fail_undo": ("STEP", "fail the undo of the step with this name"),
 }
 
 
@@ -258,7 +259,8 @@ def _policy_options(parser: argparse.ArgumentParser) -> None:
         help="several policy options at once; default: none",
     )
     for word, (kind, metavar, help_) in _POLICY.items():
-        group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar, help=help_)
+        told = f"{help_}; {_OF_APP}"
+        group.add_argument(f"--{word.replace('_', '-')}", dest=word, type=kind, metavar=metavar, help=told)
     _debug_options(parser)
 
 
@@ -278,7 +280,7 @@ def _debug_options(parser: argparse.ArgumentParser) -> None:
             default=[],
             type=_answer,
             metavar=f"{step}=retry|fatal",
-            help=f"{help_}; may be repeated",
+            help=f"{help_}; may be repeated; default: none",
         )
     group.add_argument("--fail-last", action="store_true", help="fail the do of the last step")
 
