@@ -1,7 +1,5 @@
 """Settings, definitions and output for every command."""
 
-import sys
-
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker.logs import logged_crashes, set_up_logs
 from sluice.jobs.errors import BadRequest
@@ -20,9 +18,7 @@ class CommandContext(OperatorContext):
 
     def confirm(self, question: str, *, is_confirmed: bool) -> None:
         """Ask before an act that cannot be undone. BadRequest if the answer is no. Programs are not asked."""
-        if is_confirmed or not (sys.stdin.isatty() and self.output.is_interactive):
-            return
-        if not self.output.ask(question):
+        if not is_confirmed and self.output.can_ask and not self.output.ask(question):
             raise BadRequest("Nothing was changed.", advice="Answer y, or add --yes.")
 
     def note_new_ledger(self) -> None:

@@ -38,8 +38,7 @@ class Interrupted(SluiceError):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code of the process."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    is_brief = "-q" in words or "--quiet" in words
-    with Output(format_of(words), is_brief=is_brief) as output, _ended_by_signals():
+    with Output(format_of(words)) as output, _ended_by_signals():
         try:
             code = _run(words, output)
             sys.stdout.flush()
@@ -57,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str], output: Output) -> int:
     action, options = parse(words)
+    output.is_brief = options.quiet
     settings = process_settings(
         apps=tuple(options.apps), ledger_url=options.ledger, broker_url=options.broker
     )

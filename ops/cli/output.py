@@ -29,9 +29,10 @@ class Output:
     ``aside`` is stderr. It gets progress and notes, unless ``is_brief``.
     """
 
-    def __init__(self, form: str | None = None, *, is_brief: bool = False) -> None:
+    def __init__(self, form: str | None = None) -> None:
         self._form = FORMATS.get(form or "")
-        self._is_brief = is_brief
+        #: True if the user wants no progress and no notes.
+        self.is_brief = False
         #: True if the log is the only output for people.
         self.is_quiet = False
         self.aside = Screen(sys.stderr)
@@ -62,7 +63,12 @@ class Output:
     def is_interactive(self) -> bool:
         """True if a user sees stdout and stderr on a terminal, and gets progress there."""
         is_seen = self.aside.is_terminal and self._screen.is_terminal
-        return is_seen and not self.is_document and not self._is_brief
+        return is_seen and not self.is_document and not self.is_brief
+
+    @property
+    def can_ask(self) -> bool:
+        """True if a user can be asked on the terminal."""
+        return sys.stdin.isatty() and self.aside.is_terminal and not self.is_document
 
     @property
     def width(self) -> int | None:
@@ -101,7 +107,7 @@ class Output:
 
     def note(self, *blocks: Block) -> None:
         """Write blocks to stderr that are not part of the answer."""
-        if not self._is_brief:
+        if not self.is_brief:
             self.aside.print(*blocks)
 
     def clear(self) -> None:

@@ -84,7 +84,7 @@ def carry_out(
         return preview_of(acting(options.where)) if options.dry_run else acting(options.where)
 
     if not options.dry_run:
-        context.confirm(f"Change all jobs with {options.where}?", is_confirmed=options.yes)
+        context.confirm(f"All jobs with {options.where} will be {done}. Continue?", is_confirmed=options.yes)
     total = sum(in_batches(installation.ask, wanted, operation), SelectionResult())
     document = {
         "selected": total.selected,

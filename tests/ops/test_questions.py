@@ -32,18 +32,13 @@ def test_an_answer_is_repeated_until_it_is_interrupted(desk: Site, monkeypatch: 
     assert pauses == [command.WATCH_S] * 3
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("\n", 2, 2), ("", 2, 2)])
 def test_a_terminal_is_asked_before_many_jobs_change(
     desk: Site, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, left: int
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(sys, "stdin", Terminal(answer))
-        patched.setattr(Output, "is_interactive", True)
+        patched.setattr(sys, "stdin", io.StringIO(answer))
+        patched.setattr(Output, "can_ask", True)
         desk.types("cancel", "--where", "app = fetch", code=code)
     assert len(desk.says("ls", "--state", "ready")) == left
 
@@ -52,8 +47,8 @@ def test_a_terminal_is_asked_before_many_jobs_change(
 def test_nothing_is_asked_with_yes_or_for_a_preview(
     desk: Site, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal(""))
-    monkeypatch.setattr(Output, "is_interactive", True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    monkeypatch.setattr(Output, "can_ask", True)
     desk.types("cancel", "--where", "app = fetch", *words)
 
 
@@ -66,3 +61,12 @@ def test_a_submission_without_a_planner_has_a_note(
     desk.dismiss()
     assert command.main(["submit", "fetch", "8"]) == 0
     assert "No planner is running. Start `sluice up` or `sluice worker`." in capfd.readouterr().err
+
+
+def test_a_user_without_notes_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    output = Output()
+    output.aside.is_terminal = True
+    output.is_brief = True
+    assert output.can_ask
+    assert not output.is_interactive
