@@ -82,14 +82,20 @@ class OutageLog:
             totals = "".join(f"; {what}: {count}" for what, count in sorted(self._missed.items()))
             _LOG.info("%s answers again, after %.1f s%s", self.server, lasted_s, totals)
 
+    def count(self, what: str, count: int) -> bool:
+        """Count work for the last line of the outage. Return False outside of an outage."""
+        with self._lock:
+            if self._began_at is None:
+                return False
+            self._missed[what] += count
+            return True
+
     def missed(self, what: str, count: int, error: SluiceError) -> None:
         """Count work that an outage has prevented. Outside of an outage the error is logged, because nothing else
         reports it."""
-        with self._lock:
-            if self._began_at is not None:
-                self._missed[what] += count
-                return
-            level = logging.DEBUG if self._is_late() else logging.WARNING
+        if self.count(what, count):
+            return
+        level = logging.DEBUG if self._is_late() else logging.WARNING
         _LOG.log(level, "%s (%d): %s", what, count, _one_line(error))
 
     def _is_late(self) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+import pytest
+
 from sluice.actors.assembly import stores
 from sluice.actors.executor.claims_in_flight import ClaimsInFlight
 from sluice.actors.executor.execution import Execution
@@ -50,7 +52,11 @@ def test_claims_that_are_unknown_to_their_worker_are_found_once_old(world: World
     assert strays(world, known.right, unknown.right) == []
 
 
-def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back(world: World) -> None:
+@pytest.mark.parametrize("is_away", [True, False], ids=["in an outage", "later"])
+def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back_with_one_line(
+    world: World, caplog: pytest.LogCaptureFixture, *, is_away: bool
+) -> None:
+    caplog.set_level("INFO")
     world.apps("a")
     for key in "123":
         world.submit("a", key)
@@ -80,7 +86,15 @@ def test_the_jobs_of_a_claim_with_a_lost_answer_are_handed_back(world: World) ->
         sent.extend,
         stores=stores(Settings()),
     )
+    if is_away:
+        world.ledger.outages.failed("refused", part="a test")
+    caplog.clear()
     running.give_back(left)
+    world.ledger.outages.answered(part="a test")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert (
+        "; jobs that never began, handed back: 1" if is_away else "1 job of this worker never began"
+    ) in line
     assert [len(message.jobs) for message in sent if isinstance(message, Execute)] == [1]
     assert State.RUNNING not in world.states().values()
 

@@ -94,6 +94,16 @@ def test_work_that_is_missed_outside_of_an_outage_is_logged_at_once(watched: Wat
     ]
 
 
+def test_work_is_counted_only_during_an_outage(watched: WatchedOutages) -> None:
+    assert not watched.log.count("jobs handed back", 2)
+    watched.log.failed("refused")
+    assert watched.log.count("jobs handed back", 3)
+    watched.log.answered()
+    assert not watched.log.count("jobs handed back", 4)
+    (_, (_, ended)) = watched.lines()
+    assert ended.endswith("; jobs handed back: 3")
+
+
 def test_totals_are_of_one_outage(watched: WatchedOutages) -> None:
     for _ in range(2):
         watched.now += LATE_S
