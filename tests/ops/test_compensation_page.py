@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sluice.ledger.embedded import start
-from tests.ops.transcripts import Document, said
+from tests.ops.transcripts import Document
 from tests.ops.typist import ROOT
 
 TEXT = (ROOT / "docs" / "compensation.md").read_text()
@@ -11,7 +11,5 @@ TEXT = (ROOT / "docs" / "compensation.md").read_text()
 
 def test_the_commands_of_the_page_print_the_shown_answers(tmp_path: Path) -> None:
     with start(tmp_path / ".sluice", durable=False):
-        steps = list(Document(TEXT, tmp_path, timeout_s=120).run())
+        steps = Document(TEXT, tmp_path, timeout_s=120).check()
     assert len(steps) == 5
-    for step, told in steps:
-        assert list(map(said, told)) == list(map(said, step.answer)), step.command

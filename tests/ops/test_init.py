@@ -54,18 +54,23 @@ def test_each_text_of_the_templates_is_stored_once() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def test_the_tests_of_the_default_project_pass(shop: Typist) -> None:
+def require_passing_tests(project: Typist) -> str:
+    """Run the tests of a project, and return their output."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"],
-        cwd=shop.folder,
-        env=shop.environment,
+        cwd=project.folder,
+        env=project.environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    return done.stdout
+
+
+def test_the_tests_of_the_default_project_pass(shop: Typist) -> None:
+    assert "3 passed" in require_passing_tests(shop)
 
 
 def test_the_default_project_runs_without_any_options(shop: Typist) -> None:

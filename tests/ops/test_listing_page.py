@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sluice.ledger.embedded import start
-from tests.ops.transcripts import Document, said
+from tests.ops.transcripts import Document
 from tests.ops.typist import ROOT
 from tests.world import World
 
@@ -15,10 +15,8 @@ TEXT = (ROOT / "docs" / "listing.md").read_text()
 
 def test_the_commands_of_the_page_print_the_shown_answers(tmp_path: Path) -> None:
     with start(tmp_path / ".sluice", durable=False):
-        steps = list(Document(TEXT, tmp_path, timeout_s=240).run())
+        steps = Document(TEXT, tmp_path, timeout_s=240).check()
     assert len(steps) > 7
-    for step, told in steps:
-        assert list(map(said, told)) == list(map(said, step.answer)), step.command
 
 
 def test_the_python_code_of_the_page_runs(

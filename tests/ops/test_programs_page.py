@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sluice.jobs.catalogue import load
 from sluice.ledger.embedded import start
-from tests.ops.transcripts import Document, said
+from tests.ops.transcripts import Document
 from tests.ops.typist import ROOT
 
 PROGRAMS = (ROOT / "docs" / "programs.md").read_text()
@@ -17,10 +17,8 @@ SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
 
 def test_the_commands_of_the_programs_page_print_the_shown_answers(tmp_path: Path) -> None:
     with start(tmp_path / ".sluice", durable=False):
-        steps = list(Document(PROGRAMS, tmp_path, timeout_s=120).run())
+        steps = Document(PROGRAMS, tmp_path, timeout_s=120).check()
     assert len(steps) == 4
-    for step, told in steps:
-        assert list(map(said, told)) == list(map(said, step.answer)), step.command
 
 
 def test_the_definitions_of_the_programs_page_can_be_loaded(tmp_path: Path) -> None:

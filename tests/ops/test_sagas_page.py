@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from sluice.ledger.embedded import start
-from tests.ops.transcripts import Document, said
+from tests.ops.transcripts import Document
 from tests.ops.typist import ROOT
 
 TEXT = (ROOT / "docs" / "sagas.md").read_text()
@@ -14,10 +14,8 @@ TEXT = (ROOT / "docs" / "sagas.md").read_text()
 
 def test_the_commands_of_the_page_print_the_shown_answers(tmp_path: Path) -> None:
     with start(tmp_path / ".sluice", durable=False):
-        steps = list(Document(TEXT, tmp_path, timeout_s=240).run())
+        steps = Document(TEXT, tmp_path, timeout_s=240).check()
     assert len(steps) > 15
-    for step, told in steps:
-        assert list(map(said, told)) == list(map(said, step.answer)), step.command
     _checked(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "test_orders.py")
     _checked(tmp_path, "sluice.ops.cli.main", "--apps", "watched.py", "run", "--bypass", "trip", "1")
 

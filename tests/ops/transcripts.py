@@ -61,6 +61,19 @@ class Document:
         for step, answer in zip(typed, answers, strict=False):
             yield step, [line.rstrip() for line in answer.splitlines()]
 
+    def check(self, *, unordered: str | None = None) -> list[tuple[Step, list[str]]]:
+        """Run the steps, compare each answer with the shown one, and return them.
+
+        ``unordered`` begins the commands whose lines may come in any order. A run lists its apps in the order in which
+        they began, and apps that run at once may begin in any order. The same holds for the ends of jobs in a list.
+        """
+        steps = list(self.run())
+        for step, told in steps:
+            is_unordered = unordered is not None and step.command.startswith(unordered)
+            order = sorted if is_unordered else list
+            assert order(map(said, told)) == order(map(said, step.answer)), step.command
+        return steps
+
     def _typed(self, script: str) -> tuple[str, str]:
         """Return the output of a script. Processes that it has started in the background are killed."""
         with subprocess.Popen(
