@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from math import inf
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from sluice.actors.client import Client
 from sluice.actors.scheduler.leader import Ticker
 from sluice.actors.scheduler.submission_listener import SubmissionListener
 from sluice.actors.settings.settings import Settings
+from sluice.actors.worker import notify_listener
 from sluice.actors.worker.definitions import Definitions
 from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
@@ -59,8 +61,8 @@ class Program:
         self.sent.clear()
         return found[: found.index("last")]
 
-    def listeners(self) -> int:
-        return int(self.world.ledger.transact(lambda tx: tx.column(f"SELECT count(*) {_LISTENERS}"))[0])
+    def pids(self) -> list[int]:
+        return self.world.ledger.transact(lambda tx: tx.column(f"SELECT pid {_LISTENERS}"))
 
     def cut_off(self) -> None:
         self.world.ledger.transact(lambda tx: tx.column(f"SELECT pg_terminate_backend(pid) {_LISTENERS}"))
@@ -74,7 +76,7 @@ def program(world: World) -> Iterator[Program]:
     made = Program(world)
     with made.connection:
         made.listener.begin()
-        eventually(lambda: made.listeners() == 1)
+        eventually(lambda: len(made.pids()) == 1)
         yield made
         made.listener.end()
 
@@ -135,10 +137,11 @@ def test_many_submissions_of_one_transaction_are_announced_in_few_messages(progr
     assert set(program._named()) == {f"n{number}" for number in range(1, 2501)}
 
 
-def test_a_broken_connection_is_made_again_and_logged_once(
-    program: Program, caplog: pytest.LogCaptureFixture
+def test_a_connection_that_breaks_soon_is_made_again_and_logged_once(
+    program: Program, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", "sluice.outages")
+    monkeypatch.setattr(notify_listener, "monotonic", lambda: 0.0)
     program.cut_off()
     eventually(lambda: "answers again" in caplog.text)
     assert caplog.text.count("is unreachable") == 1
@@ -146,23 +149,36 @@ def test_a_broken_connection_is_made_again_and_logged_once(
     assert program.announced() == [told]
 
 
+def test_a_connection_that_breaks_after_a_long_time_is_made_again_and_not_logged(
+    program: Program, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", "sluice.outages")
+    monkeypatch.setattr(notify_listener, "monotonic", lambda: inf)
+    before = program.pids()
+    program.cut_off()
+    eventually(lambda: program.pids() and program.pids() != before)
+    told = program.submit()
+    assert program.announced() == [told]
+    assert not caplog.records
+
+
 def test_only_the_process_that_leads_listens(program: Program) -> None:
     program.listener.end()
-    eventually(lambda: program.listeners() == 0)
+    eventually(lambda: len(program.pids()) == 0)
     world, holder = program.world, uuid4()
     ticker = Ticker(world.ledger, holder, program.send, period_s=1.0, submissions=program.listener)
     ticker.tick()
     ticker.tick()
-    eventually(lambda: program.listeners() == 1)
+    eventually(lambda: len(program.pids()) == 1)
 
     world.ledger.transact(lambda tx: tx.write("UPDATE leader SET holder = gen_random_uuid()"))
     ticker.tick()
-    eventually(lambda: program.listeners() == 0)
+    eventually(lambda: len(program.pids()) == 0)
 
     world.ledger.transact(lambda tx: tx.write("DELETE FROM leader"))
     assert world.ledger.transact(lambda tx: leases.take_leadership(tx, "scheduler", holder, term_s=3))
     ticker.tick()
-    eventually(lambda: program.listeners() == 1)
+    eventually(lambda: len(program.pids()) == 1)
 
 
 def test_a_process_plans_a_submission_by_sql_sooner_than_the_groomer_finds_it(
