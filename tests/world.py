@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self, cast
 from uuid import UUID
@@ -36,6 +37,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.model.plan import KnownJob
 from sluice.jobs.model.submission import SubmissionState
+from sluice.jobs.observe.outages import OutageLog
 from sluice.jobs.own_success import OwnSuccess
 from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger
@@ -85,6 +87,10 @@ class KeptLedger(Ledger):
                 connection.execute("DEALLOCATE ALL", prepare=False)
                 cast(PreparedConnection, connection)._prepared_here.clear()
 
+    def forget_outages(self) -> None:
+        """Log the next failure, even if it comes soon after an outage that an earlier world has had."""
+        self.share_outages(OutageLog(self.outages.server, monotonic))
+
     def _time(self) -> datetime:
         return self.time()
 
@@ -104,6 +110,7 @@ class World:
         self._ids = count(1)
         self.ledger = ledger or KeptLedger(url, connections=2)
         self.ledger.time = lambda: self.now
+        self.ledger.forget_outages()
         self.ledger.transact(empty)
         self.catalogue = catalogue_of({})
         self.queue: deque[Message] = deque()

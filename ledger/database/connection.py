@@ -372,9 +372,9 @@ class Ledger:
         with self._asking:
             self._asked += count
 
-    def share_outages(self, other: "Ledger") -> None:
-        """Report outages to the log of another ledger of this process, which has the same address."""
-        self.outages = self._pool.outages = self._direct.outages = other.outages
+    def share_outages(self, outages: OutageLog) -> None:
+        """Report outages to this log, for example to that of another ledger with the same address."""
+        self.outages = self._pool.outages = self._direct.outages = outages
 
     def close(self) -> None:
         self._pool.close()

@@ -56,7 +56,7 @@ class Installation:
         if self._beside is not None:
             other = self._beside.ledger
             made = Ledger(other.url, connections=self._connections, pooler_url=other.pooler_url)
-            made.share_outages(other)
+            made.share_outages(other.outages)
             return self._context.keep(closing(made))
         if self._context.may_make_ledger and not self._context.has_ledger:
             self._context.note_new_ledger()
