@@ -207,9 +207,15 @@ _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE
 """
 _SETTLE_FOR_CHILDREN = f"""
+WITH held AS MATERIALIZED (
+    SELECT need.child FROM need JOIN job parent ON parent.id = need.parent
+    WHERE need.child = ANY(%(jobs)s) AND need.met IS DISTINCT FROM {VERDICT}
+    ORDER BY need.child, need.gate, need.parent FOR UPDATE OF need
+)
 UPDATE need SET met = {VERDICT}
 FROM job parent
-WHERE need.child = ANY(%(jobs)s) AND parent.id = need.parent AND need.met IS DISTINCT FROM {VERDICT}
+WHERE (SELECT count(*) FROM held) > 0
+  AND need.child = ANY(%(jobs)s) AND parent.id = need.parent AND need.met IS DISTINCT FROM {VERDICT}
 """
 _COUNT = """
 UPDATE gate SET unmet = counted.unmet, impossible = counted.impossible
@@ -359,8 +365,8 @@ def recount(tx: Tx, children: list[int]) -> None:
     if not children:
         return
     tx.rows(_HOLD_PARENTS, jobs=children)
-    tx.rows(_HOLD_GATES, jobs=children)
     tx.write(_SETTLE_FOR_CHILDREN, jobs=children)
+    tx.rows(_HOLD_GATES, jobs=children)
     count(tx, children)
 
 
