@@ -97,12 +97,13 @@ _IS_JUST_PLANNED = f"""
 """
 # A job keeps its submission open while it lives or its end has not been propagated. The exception is a job that was
 # only pushed and waits for its parents: the submission has not requested these, so it might stay open indefinitely.
-# Requested jobs keep the submission open themselves.
+# Requested jobs keep the submission open themselves. The caller may have locked jobs, and a cancellation locks the
+# submission before its jobs. So a locked submission is left to ``settle_missed``.
 _SETTLE = f"""
 WITH candidate AS (
     SELECT number, blocking_job FROM submission s
     WHERE state = '{SubmissionState.ACTIVE}' AND number = ANY(%(numbers)s)
-    ORDER BY number FOR UPDATE
+    ORDER BY number FOR UPDATE SKIP LOCKED
 ), looked AS (
     SELECT candidate.number, candidate.blocking_job AS before, (
         SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
