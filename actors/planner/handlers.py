@@ -148,6 +148,8 @@ def executed(ledger: Ledger, catalogue: Catalogue, message: Executed) -> Sequenc
     requested, in a transaction of its own."""
 
     def work(tx: Tx) -> tuple[_Pushing, list[Message]]:
+        if catalogue.has_chunks:
+            bisection.lock_requesters(tx, list(message.jobs))
         judged = judgements.judge(tx, list(message.jobs), judge, partial(_budget, catalogue))
         halved = bisection.split(tx, judged.failed)
         ended = {**judged.ended, **halved.cancelled}
@@ -173,6 +175,8 @@ def ended(ledger: Ledger, catalogue: Catalogue, message: Ended) -> Sequence[Mess
     """Notify the children of jobs that ended without a judgement, or that were judged by a planner that died."""
 
     def work(tx: Tx) -> tuple[_Pushing, list[Message]]:
+        if catalogue.has_chunks:
+            bisection.lock_requesters(tx, list(message.jobs))
         halved = bisection.split(tx, list(message.jobs))
         adding = dependencies.lock_ended(tx, list(message.jobs))
         ended = [*message.jobs, *halved.cancelled]

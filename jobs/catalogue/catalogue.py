@@ -65,6 +65,7 @@ class Catalogue(Mapping[str, App]):
         self._reading = self.below(app.name for app in self._apps.values() if app.reads_tables)
         self._needed_chunk_apps = _needed_chunk_apps(self._apps)
         self._needing_chunks = self.below(self._needed_chunk_apps) if self._needed_chunk_apps else set()
+        self.has_chunks = any(app.chunking for app in self._apps.values())
         self._levels = _levels(self._apps, self._ranks)
         self._minding = self.below(name for name in alternatives if _has_lag(alternatives[name]))
 

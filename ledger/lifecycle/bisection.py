@@ -14,11 +14,11 @@ Races:
 - Two transactions that split the same job: the second finds it split.
 - A plan that names the whole holds its row FOR SHARE. Either it has written all its requests and needs before this
   transaction moves them. Or it finds the whole split and moves them itself (``replace_split``).
-- A cancellation: this transaction locks the submissions that request the whole before it checks whether they still do.
-  Either it sees them cancelled, or the cancellation sees the halves.
+- A cancellation: this transaction locks the submissions that request the whole before the whole, and then checks
+  whether they still do. Either it sees them cancelled, or the cancellation sees the halves.
 - A plan that makes a child more urgent: this transaction locks the children before they lend to the halves.
 
-Lock order as in ``ledger.job_graph.dependencies``: wholes, needs, gates, children.
+Lock order: submissions, wholes, needs, gates, children.
 
 A crash before the commit leaves a failed job in the propagation outbox. The groomer has that
 end propagated again, and the job is split first.
@@ -30,6 +30,7 @@ from typing import NamedTuple
 import msgspec
 
 from sluice.jobs.keys.work_ids import WorkId, ids_of, parts_of, short_text_of
+from sluice.jobs.model.job import Ending
 from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import REQUEST, SPLIT, By, State
 from sluice.ledger.database.connection import Tx, arrays
@@ -42,6 +43,12 @@ from sluice.ledger.job_graph.work_ids import is_divisible, overlaps
 from sluice.ledger.lifecycle.submissions import cancel_unwanted
 from sluice.ledger.limits import pauses
 
+# A chunk that is executed may be about to fail.
+_ABOUT_TO_BE_SPLIT = f"""
+SELECT job.id FROM job LEFT JOIN round ON round.job = job.id AND round.claim = job.claim
+WHERE job.id = ANY(%(jobs)s) AND {is_divisible("job")}
+  AND ({SPLIT.guard} OR job.state = '{State.EXECUTED}' AND round.ending IS DISTINCT FROM '{Ending.DONE}')
+"""
 _SPLIT = move(SPLIT, By.PLANNER, condition=is_divisible("job"), returning="id, key, work_ids")
 _HOLD_SUBMISSIONS = f"""
 SELECT number FROM submission
@@ -147,6 +154,14 @@ class SplitResult(NamedTuple):
     cancelled: Mapping[int, str]
 
 
+def lock_requesters(tx: Tx, jobs: list[int]) -> None:
+    """Lock the submissions that request the jobs among these that may have to be split. Call it before the jobs are
+    locked, because a cancellation locks its submission before its jobs."""
+    wholes = tx.column(_ABOUT_TO_BE_SPLIT, jobs=jobs)
+    if wholes:
+        _lock_requesters(tx, wholes)
+
+
 def split(tx: Tx, ended: list[int]) -> SplitResult:
     """Split the ended jobs that have failed for good and have `on_failure: bisect`. Call it before
     ``ledger.job_graph.dependencies.propagate``."""
@@ -154,8 +169,7 @@ def split(tx: Tx, ended: list[int]) -> SplitResult:
     if not wholes:
         return SplitResult([], {})
     ids = [id for id, _, _ in wholes]
-    pauses.lock_pauses_of_requesters(tx, ids)
-    tx.rows(_HOLD_SUBMISSIONS, wholes=ids)
+    _lock_requesters(tx, ids)
     rows = [half for id, key, parts in wholes for half in _halves(id, key, parts)]
     halves: dict[int, str] = dict(tx.rows(_INSERT, **arrays(rows, "wholes", "keys", "work_ids")))
     tx.write(_COPY_NEEDS, wholes=ids)
@@ -165,6 +179,11 @@ def split(tx: Tx, ended: list[int]) -> SplitResult:
     cancelled = cancel_unwanted(tx, list(halves))
     pauses.apply(tx, list(halves))
     return SplitResult(make_ready(tx, By.PLANNER, list(halves)), {half: halves[half] for half in cancelled})
+
+
+def _lock_requesters(tx: Tx, wholes: list[int]) -> None:
+    pauses.lock_pauses_of_requesters(tx, wholes)
+    tx.rows(_HOLD_SUBMISSIONS, wholes=wholes)
 
 
 def replace_split(tx: Tx, wholes: list[int]) -> list[int]:
