@@ -129,7 +129,7 @@ class JobPlan(Struct, frozen=True, kw_only=True):
 
 # A plan reads hundreds of thousands. None can be part of a cycle, so the garbage collector need not track them.
 class KnownJob(Struct, frozen=True, gc=False):
-    """A job and its state when it was read. ``id`` is 0 if it was not read from the ledger.
+    """A job, its state when it was read, and whether it was paused. ``id`` is 0 if it was not read from the ledger.
 
     The other fields are read only if inputs may be too old (``max_lag``). ``since`` is the time of its last change of
     state, ``claim`` the claim of its last run. ``lacks`` are the stale parents of a waiting job: their success under
@@ -146,6 +146,7 @@ class KnownJob(Struct, frozen=True, gc=False):
     lacks: Sequence[tuple[JobName, int]] = ()
     added: tuple[Need, ...] = ()
     is_outdated: bool = False
+    is_paused: bool = False
 
     @property
     def name(self) -> JobName:

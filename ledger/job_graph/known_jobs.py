@@ -17,10 +17,10 @@ _ADDED = """
 ARRAY(SELECT ARRAY[parent.app, parent.key, min(need.condition)] FROM need JOIN job parent ON parent.id = need.parent
       WHERE need.child = job.id AND need.added GROUP BY parent.id ORDER BY parent.id) AS added
 """
-_FIND = f"SELECT job.id, job.app, job.key, job.state, {_ADDED} {_NAMED}"
+_FIND = f"SELECT job.id, job.app, job.key, job.state, job.paused, {_ADDED} {_NAMED}"
 # Few walks depend on the age of inputs. The other walks use ``_FIND``, which reads neither times nor needs.
 _LOOK = f"""
-SELECT job.id, job.app, job.key, job.state, {_ADDED}, job.changed_at, job.claim,
+SELECT job.id, job.app, job.key, job.state, job.paused, {_ADDED}, job.changed_at, job.claim,
        CASE WHEN job.state = '{State.WAITING}' THEN ARRAY(
            SELECT ARRAY[parent.app, parent.key, need.stale_claim::text]
            FROM need JOIN job parent ON parent.id = need.parent
@@ -34,7 +34,10 @@ def find(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob]:
     if not names:
         return {}
     rows = tx.rows(_FIND, **arrays(list(names), "app", "key"))
-    known = (KnownJob(id, app, key, State(state), added=_needs(added)) for id, app, key, state, added in rows)
+    known = (
+        KnownJob(id, app, key, State(state), added=_needs(added), is_paused=paused)
+        for id, app, key, state, paused, added in rows
+    )
     return _seen(tx, known)
 
 
@@ -45,8 +48,10 @@ def find_with_ages(tx: Tx, names: Collection[JobName]) -> dict[JobName, KnownJob
         return {}
     rows = tx.rows(_LOOK, **arrays(list(names), "app", "key"))
     known = (
-        KnownJob(id, app, key, State(state), since, claim, _lacks(parents or ()), _needs(added))
-        for id, app, key, state, added, since, claim, parents in rows
+        KnownJob(
+            id, app, key, State(state), since, claim, _lacks(parents or ()), _needs(added), is_paused=paused
+        )
+        for id, app, key, state, paused, added, since, claim, parents in rows
     )
     return _seen(tx, known)
 

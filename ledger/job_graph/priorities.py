@@ -6,11 +6,11 @@ no later than the job's. Both only ever become more urgent. A child that is canc
 back the urgency that it lent. Urgency decides only the order of jobs, and lowering it would require reading all other
 waiting children. A rerun job keeps its priority, and its deadline is that of its own terms again.
 
-Races: two plans with jobs that lend to the same parents, and a plan against a verb that moves such a parent. Each pass
-locks its rows in id order. But the passes go upstream and come late in a plan, which already holds its parents FOR
-SHARE. So two plans that raise the same parent can deadlock. Postgres then aborts either plan, ``Ledger.transact`` runs
-it again, and it finds the parent raised. Each pass is a separate statement and sees changes that were committed in
-between: a parent that has just got parents of its own passes its urgency on to them.
+Races: two plans with jobs that lend to the same parents, and a plan against a verb that moves such a parent. A plan
+locks its less urgent jobs FOR UPDATE from the start, and each pass locks its rows in id order. But the passes go
+upstream. So two transactions can deadlock over jobs that the plan does not name. Postgres then aborts one of them, and
+``Ledger.transact`` runs it again. Each pass is a separate statement and sees changes that were committed in between: a
+parent that has just got parents of its own passes its urgency on to them.
 """
 
 from collections.abc import Mapping

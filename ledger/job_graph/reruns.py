@@ -170,11 +170,17 @@ def hold(tx: Tx, jobs: list[int]) -> None:
 
 def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> RerunJobs:
     """Run these jobs again, with their dead ancestors and descendants. The note is written for the named jobs only."""
-    if not jobs:
-        return RerunJobs([], [])
+    return (
+        _rerun(tx, reach(tx, jobs, downstream=downstream), named=jobs, note=note)
+        if jobs
+        else RerunJobs([], [])
+    )
+
+
+def reach(tx: Tx, jobs: list[int], *, downstream: bool) -> list[int]:
+    """Return the jobs that run again if these do. Nothing is locked."""
     roots = tx.column(_DEAD_ANCESTORS, jobs=jobs)
-    descendants = _ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS
-    return _rerun(tx, tx.column(descendants, jobs=roots), named=jobs, note=note)
+    return tx.column(_ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS, jobs=roots)
 
 
 def rerun_alone(tx: Tx, jobs: list[int]) -> RerunJobs:

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sluice.jobs.model.names import JobName
-from sluice.jobs.model.plan import EntryState, JobPlan, PlannedJob, RequestReason, RerunRequest
-from sluice.jobs.states import By, State
+from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason, RerunRequest
+from sluice.jobs.states import TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import RemovedMeanwhile, Tx
 from sluice.ledger.job_graph import (
     demand,
@@ -37,10 +37,13 @@ from sluice.ledger.limits.pauses import SubmissionMarks
 from sluice.ledger.notifications import subscriptions
 from sluice.ledger.notifications.subscriptions import SubscribedJob
 
-# Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock.
+# Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock. Jobs that are
+# less urgent than the most urgent job of the plan may be raised.
 _HOLD_WRITTEN = f"""
 SELECT id FROM job
-WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[]))
+WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[])
+    OR CASE WHEN state NOT IN ({sql_list(*sorted(TERMINAL))}) THEN priority < %(priority)s
+           OR coalesce(effective_deadline, 'infinity') > %(end_before)s::timestamptz END)
 ORDER BY id FOR UPDATE
 """
 _HOLD = f"""
@@ -226,18 +229,41 @@ class _Held(NamedTuple):
 def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], *, is_notifying: bool) -> _Held:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does."""
     older = [job.name for job in plan.jobs if job.name not in made]
-    ids = {name: known.id for name, known in known_jobs.find(tx, older).items()}
+    known = known_jobs.find(tx, older)
     if not older:
         return _held({}, [])
+    _lock_pauses(tx, plan, known)
+    ids = {name: job.id for name, job in known.items()}
     written = [*plan.held, *(name for rerun in plan.reruns for name in rerun.names)]
     again = [*ids.values()] if is_notifying else [ids[name] for name in written if name in ids]
-    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again)
+    tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again, **_most_urgent(plan))
     held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
     if len(held.ids) < len(older):
         raise RemovedMeanwhile
     # Nothing requested the jobs that they add, and now something may.
     dependencies.add_to_outbox(tx, held.expanding)
     return held
+
+
+def _lock_pauses(tx: Tx, plan: JobPlan, known: Mapping[JobName, KnownJob]) -> None:
+    """Lock the pauses of the submissions that request the jobs which this plan revives or resumes. A pause locks its
+    jobs after this lock, so the plan does too."""
+    revived = {job.id for job in known.values() if job.is_paused or job.state is State.CANCELLED}
+    for rerun in plan.reruns:
+        named = [known[name].id for name in rerun.names if name in known]
+        revived.update(named if rerun.alone else reruns.reach(tx, named, downstream=rerun.downstream))
+    if revived:
+        pauses.lock_pauses_of_requesters(tx, sorted(revived))
+
+
+def _most_urgent(plan: JobPlan) -> Mapping[str, object]:
+    """Return the highest priority and the first deadline of the jobs of this plan."""
+    policies = [job.policy for job in plan.jobs]
+    deadlines = [policy.end_before for policy in policies if policy.end_before is not None]
+    return {
+        "priority": max(policy.priority for policy in policies),
+        "end_before": min(deadlines, default="infinity"),
+    }
 
 
 def _held(ids: dict[JobName, int], held: Sequence[_HeldJob]) -> _Held:
