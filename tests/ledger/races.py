@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 import psycopg
+import pytest
 
 from sluice.actors.executor import transactions
 from sluice.actors.worker.handlers import handle
@@ -64,7 +65,25 @@ class _Stops(Tx, frozen=True, kw_only=True):
         return stepwise(self, procedure, params)
 
 
-class StoppingLedger(KeptLedger):
+class RacingLedger(KeptLedger):
+    """Ledger that does not run a transaction again after a deadlock, which would hide it."""
+
+    @contextmanager
+    def begin(self) -> Iterator[Tx]:
+        try:
+            with super().begin() as tx:
+                yield tx
+        except psycopg.errors.DeadlockDetected as error:
+            raise AssertionError(f"the two acts lock the same rows in different orders: {error}") from error
+
+
+def may_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run transactions again after a deadlock, as in production. docs/ledger.md names the transactions that may lock
+    rows in another order."""
+    monkeypatch.setattr(RacingLedger, "begin", KeptLedger.begin)
+
+
+class StoppingLedger(RacingLedger):
     """Ledger that stops once, before the statement of a given number (0 is the first), until ``go_on`` is set."""
 
     def stop_before(self, number: int) -> None:
@@ -131,7 +150,7 @@ def _ledger(url: str) -> KeptLedger:
 
 @cache
 def _kept(url: str) -> tuple[StoppingLedger, KeptLedger]:
-    return StoppingLedger(url, connections=1), KeptLedger(url, connections=1)
+    return StoppingLedger(url, connections=1), RacingLedger(url, connections=1)
 
 
 def at_each_statement(meet: Callable[[int], bool], *, most: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.lifecycle import bisection
 from tests.ledger.poisoned_chunks import Farm
-from tests.ledger.races import Act, Acts, meet_and_finish
+from tests.ledger.races import Act, Acts, may_deadlock, meet_and_finish
 from tests.world import LEASE_S, World
 
 #: Maximum number of statements of a handler here.
@@ -90,8 +90,10 @@ UNLIKE = [
     ids=lambda value: value.__name__.strip("_") if callable(value) else "swapped" if value else "",
 )
 def test_a_split_and_a_concurrent_operation_lose_and_repeat_no_id(
-    embedded_url: str, pair: Pair, swapped: bool
+    embedded_url: str, pair: Pair, swapped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if pair is _judge_and_hurry_the_child:
+        may_deadlock(monkeypatch)
     _meet(embedded_url, pair, swapped=swapped)
 
 

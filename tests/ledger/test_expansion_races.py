@@ -309,6 +309,7 @@ def test_without_the_lock_of_the_expansion_two_planners_run_a_part_twice(
         _meet(embedded_url, _two_planners_and_runs, swapped=False)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_without_the_lock_of_the_last_job_it_misses_parts(
     embedded_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
