@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+import urllib.request
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -19,6 +21,8 @@ import pytest
 
 from sluice.ledger.fixtures import scratch_ledger
 from sluice.ops.starter import TEMPLATES
+from tests.ops.transcripts import Document
+from tests.private_servers import free_port
 from tests.servers import redis_url
 from tests.style.sources import PACKAGE, ROOMS, ROOT
 
@@ -27,6 +31,15 @@ LOCK = (ROOT / "requirements.lock").read_text()
 PYTEST = ("iniconfig", "packaging", "pluggy", "pytest")
 #: Packages of the index that have folders of the same names as rooms.
 NAMESAKES = ("ops==3.9.0", "scheduler==0.8.11")
+QUICK_START = (ROOT / "docs/start.md").read_text()
+#: Seconds for the commands of the quick start: 900, because a busy machine takes minutes, and not hours.
+QUICK_START_S_MAX = 900
+#: Commands of the quick start, each with what the reader has seen after it.
+MILESTONES = {
+    "cat sales/20261120.txt": "first result",
+    "until grep --quiet console up.log; do sleep 1; done": "answer of the console",
+    "cat sales/20261122.txt": "report of the retried jobs",
+}
 #: Files beside the code that are not part of an installation.
 FOR_DEVELOPERS = ("ops/bench/", "ops/setup/", "ops/tools/")
 #: Modules of a user, each with the name of a room.
@@ -79,11 +92,15 @@ class Installed(NamedTuple):
         return [str(self.bin / program), *rest]
 
     def environment(self, **settings: str) -> dict[str, str]:
+        own = {"SLUICE_HOME": str(self.folder / "home"), "SLUICE_APPS": "apps.json"}
+        return self.plain_environment() | own | settings
+
+    def plain_environment(self) -> dict[str, str]:
+        """Return the environment of a terminal in which the installation is activated."""
         outer = {
             name: value for name, value in os.environ.items() if not name.startswith(("SLUICE_", "PYTHON"))
         }
-        outer["PATH"] = f"{self.bin}:{outer['PATH']}"
-        return outer | {"SLUICE_HOME": str(self.folder / "home"), "SLUICE_APPS": "apps.json"} | settings
+        return outer | {"PATH": f"{self.bin}:{outer['PATH']}"}
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +242,36 @@ def test_the_starter_project_runs_and_its_tests_pass(installed: Installed, tmp_p
     assert done.returncode == 0, done.stderr
     done = installed.types("python", "-m", "pytest", "-q", folder=shop, **settings)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(2 * QUICK_START_S_MAX)
+def test_the_quick_start_prints_the_shown_answers(installed: Installed, tmp_path: Path) -> None:
+    """The page is typed as a whole, without a server. With ``-s``, the times since its first command are printed.
+
+    The console has a free port, because another process of the machine may have its usual one.
+    """
+    environment = installed.plain_environment()
+    assert shutil.which("sluice", path=environment["PATH"]) == str(installed.bin / "sluice")
+    text = QUICK_START.replace("$ sluice up >", f"$ sluice up --listen 127.0.0.1:{free_port()} >")
+    began = time.monotonic()
+    times: dict[str, float] = {}
+    page = Document(text, tmp_path, timeout_s=QUICK_START_S_MAX, environment=environment)
+    for step, _ in page.checked(unordered="sluice ls"):
+        if "console" in step.command:
+            assert "Sluice" in _console((tmp_path / "shop/up.log").read_text())
+        if step.command in MILESTONES:
+            times[MILESTONES[step.command]] = time.monotonic() - began
+    assert list(times) == list(MILESTONES.values())
+    for milestone, seconds in times.items():
+        sys.stdout.write(f"{milestone} after {seconds:.1f} s\n")
+
+
+def _console(log: str) -> str:
+    """Return the page at the address that ``sluice up`` has printed."""
+    address = re.search(r"The console is at (http://\S+)", log)
+    assert address, log
+    with urllib.request.urlopen(address[1], timeout=60) as answer:
+        return str(answer.read().decode())
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

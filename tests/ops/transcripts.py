@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from threading import Timer
+from typing import IO, NamedTuple
 
 from sluice.ledger.embedded import start
 from tests.ops.typist import ROOT
@@ -46,51 +47,66 @@ class Step(NamedTuple):
 class Document:
     """Steps that run in one shell and one folder, so that each step finds the results of earlier ones."""
 
-    def __init__(self, text: str, folder: Path, *, timeout_s: float = 900) -> None:
+    def __init__(
+        self, text: str, folder: Path, *, timeout_s: float = 900, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Without an environment, ``sluice`` and ``python`` are those of the checkout."""
         self._text = text
         self._folder = folder
         self._timeout_s = timeout_s
+        self._environment = environment or _of_the_checkout(folder)
 
     def run(self) -> Iterator[tuple[Step, list[str]]]:
-        """Yield each step with the lines that it has printed."""
+        """Yield each step with the lines that it has printed, while the next step runs."""
         steps = list(self._steps())
-        script = "\n".join(action for _, action in steps)
-        out, err = self._typed(script)
-        answers = out.split(f"{_SEAM}\n")
-        typed = [step for step, _ in steps if step]
-        assert len(answers) == len(typed) + 1, out + err
-        for step, answer in zip(typed, answers, strict=False):
-            yield step, [line.rstrip() for line in answer.splitlines()]
+        with self._shell("\n".join(action for _, action in steps)) as (out, err):
+            for step, _ in steps:
+                if step:
+                    answer = _answer(out)
+                    assert answer is not None, f"{step.command}\n{_read(err)}"
+                    yield step, answer
+            out.read()
 
     def check(self, *, unordered: str | None = None) -> list[tuple[Step, list[str]]]:
-        """Run the steps, compare each answer with the shown one, and return them.
+        """Run the steps, compare each answer with the shown one, and return them."""
+        return list(self.checked(unordered=unordered))
+
+    def checked(self, *, unordered: str | None = None) -> Iterator[tuple[Step, list[str]]]:
+        """Yield each step, as ``run`` does, after its answer is compared with the shown one.
 
         ``unordered`` begins the commands whose lines may come in any order. A run lists its apps in the order in which
         they began, and apps that run at once may begin in any order. The same holds for the ends of jobs in a list.
         """
-        steps = list(self.run())
-        for step, told in steps:
+        for step, told in self.run():
             is_unordered = unordered is not None and step.command.startswith(unordered)
             order = sorted if is_unordered else list
             assert order(map(said, told)) == order(map(said, step.answer)), "\n".join([step.command, *told])
-        return steps
+            yield step, told
 
-    def _typed(self, script: str) -> tuple[str, str]:
-        """Return the output of a script. Processes that it has started in the background are killed."""
-        with subprocess.Popen(
-            ["bash", "-c", script],
-            cwd=self._folder,
-            env=self._environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        ) as shell:
+    @contextmanager
+    def _shell(self, script: str) -> Iterator[tuple[IO[str], IO[str]]]:
+        """Start a script. Yield its output and its errors. At the end, and after the timeout, its processes are
+        killed, also the ones in the background."""
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                ["bash", "-c", script],
+                cwd=self._folder,
+                env=self._environment,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            ) as shell,
+        ):
+            timeout = Timer(self._timeout_s, _kill, [shell])
+            timeout.start()
             try:
-                return shell.communicate(timeout=self._timeout_s)
+                assert shell.stdout
+                yield shell.stdout, errors
             finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(shell.pid, signal.SIGKILL)
+                timeout.cancel()
+                _kill(shell)
 
     def _steps(self) -> Iterator[tuple[Step | None, str]]:
         """Yield each step with the shell code that runs it."""
@@ -101,17 +117,40 @@ class Document:
             elif name := _FILE.match(body):
                 yield None, f"cat > {name[1]} <<'END OF FILE'\n{body}END OF FILE"
 
-    def _environment(self) -> Mapping[str, str]:
-        """Return an environment in which scripts provide ``sluice`` and ``python``, because the package may not be
-        installed."""
-        programs = self._folder / "bin"
-        programs.mkdir()
-        for name, words in (("sluice", " -m sluice.ops.cli.main"), ("python", "")):
-            program = programs / name
-            program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
-            program.chmod(0o755)
-        outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
-        return outer | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{outer['PATH']}"}
+
+def _kill(shell: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(shell.pid, signal.SIGKILL)
+
+
+def _answer(out: IO[str]) -> list[str] | None:
+    """Return the lines that a step has printed, or None if the output ends before the step."""
+    lines: list[str] = []
+    for line in out:
+        text, is_end, _ = line.rpartition(f"{_SEAM}\n")
+        if not is_end:
+            lines.append(line.rstrip())
+            continue
+        return [*lines, text] if text else lines
+    return None
+
+
+def _read(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
+
+
+def _of_the_checkout(folder: Path) -> Mapping[str, str]:
+    """Return an environment in which scripts provide ``sluice`` and ``python``, because the package may not be
+    installed."""
+    programs = folder / "bin"
+    programs.mkdir()
+    for name, words in (("sluice", " -m sluice.ops.cli.main"), ("python", "")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
+        program.chmod(0o755)
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+    return outer | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{outer['PATH']}"}
 
 
 def said(line: str) -> str:
