@@ -8,6 +8,8 @@ from pathlib import Path
 
 from tests.style.sources import Offence, Source
 
+#: Section of docs/index.md with a table of questions, each with a link to the heading that answers it.
+QUESTIONS = "Answers to common questions"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SHELLS = {"", "bash", "console", "sh", "shell"}
 _MAKE = re.compile(r"(?:^|`|&& )make ((?:[A-Za-z.][\w.-]*(?: |$|(?=`)))+)")
