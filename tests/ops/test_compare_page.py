@@ -1,6 +1,6 @@
 """The programs of the page that compares tools: Sluice's load and pass their test, and all of them can be counted.
 
-``test_site`` checks that the counts and the programs on the page are current.
+``test_site`` checks that the counts on the page are current.
 """
 
 import ast

@@ -1,7 +1,7 @@
-"""``docs/compare.md``: the counts and the programs of its section "The same eight tasks".
+"""``docs/compare.md``: the table of sizes in its section "The same eight tasks".
 
-The page is written by hand, except for its generated parts. A part is between a comment such as
-``<!-- programs: retries -->`` and ``<!-- end -->``. The programs are in ``docs/compare``, in a folder for each tool.
+The page is written by hand, except for this table between ``<!-- counts -->`` and ``<!-- end -->``. The programs are in
+``docs/compare``, in a folder for each tool.
 """
 
 import ast
@@ -36,7 +36,7 @@ TASKS: Mapping[str, str] = {
 }
 #: Module with the code that a project needs once. Sluice has none.
 APPLICATION = "application"
-_PART = re.compile(r"(<!-- (?:counts|programs: (?P<task>\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- counts -->\n).*?(<!-- end -->)", re.DOTALL)
 _WORDS = (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
 
 
@@ -51,10 +51,8 @@ class ProgramSize(NamedTuple):
 
 
 def page() -> str:
-    """Return the page with its parts generated from the programs."""
-    return _PART.sub(
-        lambda part: f"{part[1]}\n{_part(part['task'])}\n{part[3]}", (DOCS / "compare.md").read_text()
-    )
+    """Return the page with its table generated from the programs."""
+    return _PART.sub(lambda part: f"{part[1]}\n{_counts()}\n{part[2]}", (DOCS / "compare.md").read_text())
 
 
 def size(text: str) -> ProgramSize:
@@ -72,10 +70,6 @@ def size(text: str) -> ProgramSize:
     ]
     lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
     return ProgramSize(len(lines), sum(token.type in _WORDS for token in tokens))
-
-
-def _part(task: str | None) -> str:
-    return _programs(task) if task else _counts()
 
 
 def _counts() -> str:
@@ -101,25 +95,6 @@ def _row(title: str, module: str, sizes: Mapping[str, ProgramSize]) -> str:
         for tool in TOOLS
     )
     return f"| {title} | {' | '.join(cells)} |"
-
-
-def _programs(task: str) -> str:
-    """Return Sluice's program of a task, the shortest of the others, and links to the rest."""
-    others = sorted((tool for tool in TOOLS if tool != "sluice"), key=lambda tool: _size_of(tool, task)[::-1])
-    links = ", ".join(f"[{TOOLS[tool]}](compare/{tool}/{task}.py)" for tool in others[1:])
-    return "\n".join(
-        [
-            _listing("sluice", task, "Sluice"),
-            _listing(others[0], task, f"The shortest of the others, {TOOLS[others[0]]}"),
-            f"The other programs, from short to long: {links}.",
-            "",
-        ]
-    )
-
-
-def _listing(tool: str, task: str, caption: str) -> str:
-    text = (PROGRAMS / tool / f"{task}.py").read_text()
-    return f"{caption} ({size(text)}):\n\n```python\n{text}```\n"
 
 
 def _size_of(tool: str, module: str) -> ProgramSize:
