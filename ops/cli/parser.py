@@ -5,9 +5,11 @@ are accepted before and after each word.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import NoReturn
 
 from sluice.jobs.errors import BadRequest
@@ -19,6 +21,8 @@ from sluice.ops.documents.formats import FORMATS, WIDE
 PROGRAM = "sluice"
 #: First line of the help.
 ABOUT = "Define jobs and their dependencies, and run them on any number of workers."
+#: The option for the format, also at the end of short flags, like ``-wo json``. ``-n`` takes a value.
+_OUTPUT = re.compile("(?:--output=?|-[a-mp-z]*o)(.*)")
 
 
 class _Version(argparse.Action):
@@ -96,9 +100,10 @@ def format_of(arguments: Sequence[str]) -> str | None:
     """Return the format that the arguments choose. It is needed before they are parsed, for errors in them."""
     if "--json" in arguments:
         return "json"
-    for flag, value in zip(arguments, [*arguments[1:], ""], strict=True):
-        chosen = value if flag in ("-o", "--output") else flag.removeprefix("--output=").removeprefix("-o")
-        if chosen != flag and chosen in (*FORMATS, WIDE):
+    for flag, following in pairwise([*arguments, ""]):
+        found = _OUTPUT.fullmatch(flag)
+        chosen = (found[1] or following) if found else None
+        if chosen in (*FORMATS, WIDE):
             return chosen
     return None
 

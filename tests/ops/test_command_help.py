@@ -8,13 +8,14 @@ import pytest
 
 from sluice.ops.cli.command import Command, CommandGroup
 from sluice.ops.cli.commands import COMMANDS, SECTIONS
-from sluice.ops.cli.parser import Parser, parse
+from sluice.ops.cli.main import main
+from sluice.ops.cli.parser import Parser
 
 
 def helped(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return the help that is printed for these words."""
     with pytest.raises(SystemExit) as ended:
-        parse(words)
+        main(words)
     assert ended.value.code == 0
     return capsys.readouterr().out
 

@@ -81,6 +81,10 @@ def test_a_graph_has_a_file_or_a_format(desk: Site) -> None:
         ("graph -o apps.svg", None),
         ("submit fetch wide json", None),
         ("ls -o", None),
+        ("ls -wo json", "json"),
+        ("ls -wqojson", "json"),
+        ("ls -no json", None),
+        ("", None),
     ],
 )
 def test_the_format_is_known_before_the_arguments_are_parsed(words: str, form: str | None) -> None:
