@@ -68,7 +68,7 @@ class Site:
         assert main([*words]) == code
         return self._capture.readouterr().out
 
-    def in_words(self, job: str, command: str = "why") -> str:
+    def in_words(self, job: str, command: str = "why", code: int = 0) -> str:
         app, _, key = job.partition("/")
-        assert main([command, app, key or "1"]) == 0
+        assert main([command, app, key or "1"]) == code
         return self._capture.readouterr().out

@@ -18,13 +18,14 @@ class Waits(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A situation, the job in question, and the expected answer about it."""
+    """A situation, the job in question, and the expected answer about it. ``code`` is the exit code."""
 
     made: Callable[[Site], object]
     job: str
     because: str
     waits_for: tuple[Waits, ...] = ()
     remedies: tuple[str, ...] = ()
+    code: int = 0
 
 
 CASES = [
@@ -174,6 +175,7 @@ CASES = [
         "it cannot exist, because 7 fits none of the dependency groups of b",
         (Waits("refusal", "submission mine requested it and was refused: b/7 fits none"),),
         ("sluice apps show b",),
+        code=2,
     ),
     Case(
         situations.a_parent_that_is_to_fail,

@@ -51,7 +51,7 @@ def caller(stocked: Typist) -> Iterator[Caller]:
 def test_a_call_returns_the_document_of_the_command(
     path: str, words: list[str], caller: Caller, stocked: Typist
 ) -> None:
-    assert caller.reads(path) == stocked.asks(*words)
+    assert caller.reads(path) == stocked.types(*words, "--json").document
 
 
 def test_earlier_rounds_have_the_length_of_their_output_only(caller: Caller, stocked: Typist) -> None:

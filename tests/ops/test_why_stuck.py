@@ -16,7 +16,7 @@ from tests.ops.stuck import CASES, Case, Waits
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.made.__name__}-{case.job}")
 def test_the_cause_of_a_stuck_job_is_named(site: Site, case: Case) -> None:
     case.made(site)
-    said = site.why(case.job)
+    said = site.why(case.job, case.code)
     assert case.because in said["because"]
     told = [_waits(each) for each in said["waits_for"]]
     assert [(*each[:1], *each[2:]) for each in told] == [(*each[:1], *each[2:]) for each in case.waits_for]
@@ -26,7 +26,7 @@ def test_the_cause_of_a_stuck_job_is_named(site: Site, case: Case) -> None:
     assert all(found.startswith(expected) for found, expected in zip(typed, case.remedies, strict=True))
     for command in typed:
         _type(command)
-    printed = site.in_words(case.job)
+    printed = site.in_words(case.job, code=case.code)
     assert [command for command in typed if f"{command}  # " not in re.sub(" {2,}#", "  #", printed)] == []
 
 
@@ -45,6 +45,13 @@ def _type(command: str) -> None:
 def test_an_invalid_key_is_refused(site: Site) -> None:
     site.define({"a": WORDS | {"identifiers": {"x": "int"}}})
     assert "'one' is not a key of a" in site.why("a/one", code=2)["error"]["what"]
+
+
+def test_an_unknown_job_has_an_answer_and_the_exit_code_of_an_error(site: Site) -> None:
+    site.chain("a")
+    said = site.why("a/1", code=2)
+    assert said["because"] == "The ledger has no job a/1: no submission has requested it"
+    assert "sluice submit a 1" in site.in_words("a", code=2)
 
 
 def test_an_unknown_app_is_refused(site: Site) -> None:

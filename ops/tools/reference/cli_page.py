@@ -22,7 +22,7 @@ nothing else. An error has one line each for what happened, where, and what to d
 |---|---|
 | 0 | done |
 | 1 | the work failed |
-| 2 | a bad definition, key or option |
+| 2 | a bad definition, key or option, or an unknown job |
 | 3 | the ledger or the broker is out of reach |
 | 70 | an internal error of Sluice |
 | 124 | the time of `--wait-timeout` is over; the submission continues |

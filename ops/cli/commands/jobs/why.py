@@ -1,9 +1,13 @@
-"""Command ``sluice why``: explain a job's state, with its obstacles and possible remedies."""
+"""Command ``sluice why``: explain a job's state, with its obstacles and possible remedies.
+
+The exit code is 2, as of ``sluice show``, if the ledger does not have the job and no submission is known that may still
+request it.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from sluice.ops.cli.command import DONE, Options
+from sluice.ops.cli.command import DONE, REFUSED, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph, Table, colour
 from sluice.ops.cli.parser import job_options
@@ -26,7 +30,7 @@ def run(context: CommandContext, options: Options) -> int:
     """
     answer, now = reasons(context, Installation(context), options.app, options.key)
     context.output.answer(answer, *_page(answer, now))
-    return DONE
+    return DONE if answer.state or any(each.kind != "refusal" for each in answer.waits_for) else REFUSED
 
 
 def _page(answer: Explanation, now: datetime) -> Iterator[Block]:
