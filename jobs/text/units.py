@@ -50,6 +50,14 @@ def as_duration(span: timedelta) -> str:
     return f"{int(seconds)}s" if seconds == int(seconds) else f"{seconds:.6f}".rstrip("0") + "s"
 
 
+def duration_text(seconds: float) -> str:
+    """Return the duration as a person would write it, in its longest unit without a fraction: ``15s``, ``90d``."""
+    for unit, length_s in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if seconds >= length_s and seconds % length_s == 0:
+            return f"{seconds / length_s:.0f}{unit}"
+    return f"{seconds * 1000:.12g}ms" if seconds else "0s"
+
+
 def duration_s(text: str) -> float:
     """Return the seconds of a duration in a setting or a command's option, which must have a unit.
 

@@ -176,5 +176,6 @@ def test_an_app_shows_its_program_without_the_password_of_its_source(programs: T
     assert shown["policy"]["limits"] == {"cpu_s": 60.0, "memory_bytes": 1000}
     told = programs.types("--apps", "secret.json", "apps", "show", "a").out
     assert "host/{n}.zip" in told
+    assert '  {"cpu": "1m", "memory": "1KB"}' in told
     assert "s3cr3t" not in told + str(shown)
     assert "limits" not in programs.types("apps", "show", "greet").out

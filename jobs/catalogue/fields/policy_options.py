@@ -458,7 +458,7 @@ def _folder(value: object) -> str | None:
 def _limits(value: object) -> Allowance:
     if not isinstance(value, Mapping):
         raise ValueError(f'{value!r} is no mapping of limits; write {{"cpu": "10m", "memory": "2GB"}}')
-    return Allowance(**read_mapping(_LIMIT_WORDS, value))
+    return Allowance(**read_mapping(LIMIT_WORDS, value))
 
 
 def _cpu_s(value: object) -> float:
@@ -484,7 +484,7 @@ def _number(value: object) -> int:
     return value
 
 
-_LIMIT_WORDS: Words = {
+LIMIT_WORDS: Words = {
     "cpu": ("cpu_s", _cpu_s),
     "memory": ("memory_bytes", _size_bytes),
     "file_size": ("file_size_bytes", _size_bytes),

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from sluice.actors.settings.settings import settings_of
 from sluice.actors.settings.sources import FoundSettings
-from sluice.jobs.text.units import parse_duration_s
-from sluice.ops.text import span
+from sluice.jobs.text.units import duration_text, parse_duration_s
 
 _HEAD = """# Configuration
 
@@ -145,7 +144,7 @@ def _row(name: str) -> str:
 
 def _default(value: object, example: str) -> str:
     if isinstance(value, float) and _is_duration(example):
-        return f"`{_short(value)}`"
+        return f"`{duration_text(value)}`"
     if isinstance(value, int) and "iB" in example:
         return f"`{value // 2**20}MiB`" if value < 2**30 else f"`{value // 2**30}GiB`"
     return f"`{value}`"
@@ -157,11 +156,3 @@ def _is_duration(example: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _short(seconds: float) -> str:
-    """Return a duration in its usual form: ``15s``, ``90d``."""
-    for unit, length_s in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        if seconds >= length_s and seconds % length_s == 0:
-            return f"{seconds / length_s:.0f}{unit}"
-    return span(seconds)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.jobs.catalogue import Catalogue, parse_policy
+from sluice.jobs.catalogue.fields.written_policy import changed_options
 from sluice.jobs.errors import BadRequest, DefinitionError
 from sluice.jobs.model.request_limits import POLICY_BYTES_MAX
 from sluice.jobs.policy.policy import Policy
@@ -53,6 +54,28 @@ def test_options_of_a_policy_set_their_fields() -> None:
         keep_output=True,
         submitters_may_set=("env", "timeout"),
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"max_fails": 2, "timeout": "90s", "random_start_offset": "250ms", "due_within": "4h"},
+        {"start_after": "30s", "end_before": "2026-01-02T00:00:00+00:00", "priority": -5},
+        {"retry": {"rule": "exponential", "seconds": 2, "factor": 1.5, "max_seconds": 60}},
+        {"concurrency": 3},
+        {"concurrency": {"pool": "warehouse", "limit": 5}},
+        {"limits": {"cpu": "10m", "memory": "2GB", "file_size": 1000001, "open_files": 256}},
+        {"debug": {"fail_do": {"book": "fatal"}, "fail_last": True}},
+        {"retry_on": ("acme.Down",), "fail_on": "either", "cwd": "here", "keep_output": True},
+    ],
+)
+def test_the_changed_options_are_written_as_in_a_definition(words: dict[str, Any]) -> None:
+    assert changed_options(Policy().overridden(parse_policy(words))) == words
+
+
+def test_values_of_environment_variables_are_not_written() -> None:
+    assert changed_options(Policy(env={"KEY": "secret"})) == {"env": {"KEY": "…"}}
 
 
 def test_a_submission_can_remove_a_limit() -> None:

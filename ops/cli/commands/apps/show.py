@@ -1,17 +1,18 @@
 """Command ``sluice apps show``: show the apps as Sluice has read their definitions."""
 
 import argparse
+import json
 from collections.abc import Iterable
 
 from msgspec.json import encode
 
+from sluice.jobs.catalogue.fields.written_policy import changed_options
 from sluice.jobs.catalogue.sources.functions import path_of
 from sluice.jobs.keys.chunks import Chunking, Dependency
 from sluice.jobs.keys.identifiers import Values
 from sluice.jobs.keys.partitions import UNBOUNDED
 from sluice.jobs.model.app import App
 from sluice.jobs.policy.breaker import Breaker
-from sluice.jobs.policy.policy import Policy
 from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.policy.retry_budget import RetryBudget
 from sluice.jobs.policy.tenants import DEFAULT_TENANT
@@ -25,7 +26,6 @@ from sluice.ops.documents.app_document import (
     as_document,
     children_of,
     parents_of,
-    policy_document,
     program_document,
     runs_of,
     values_of,
@@ -76,10 +76,14 @@ def _portrait(context: CommandContext, app: App) -> Iterable[Block]:
     yield _needed(app)
     if app.daily and app.daily.dependencies:
         yield partition_texts.tables_of(app.daily)
-    default = policy_document(Policy())
-    changed = {word: value for word, value in policy_document(app.policy).items() if value != default[word]}
     yield Paragraph()
-    yield Table(("policy", ""), list(changed.items()), prose=True, empty="Its policy is the default.")
+    policy = [(option, _written(value)) for option, value in changed_options(app.policy).items()]
+    policy += [("notify", f"{', '.join(rule.on)} to {rule.to.label}") for rule in app.policy.notify]
+    yield Table(("policy", ""), policy, prose=True, empty="Its policy is the default.")
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _tenant(app: App) -> str:
