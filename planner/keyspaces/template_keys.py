@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, product, repeat
 from math import prod
+from shlex import quote
 
 from sluice.jobs.catalogue import LIMIT, Catalogue
 from sluice.jobs.catalogue.resolve.dependency_links import Alternative, Bridge, Link
@@ -142,7 +143,8 @@ class TemplateKeyspace:
             raise BadRequest(
                 f"No key is given, and {app.name} has no values for {', '.join(lacking)}.",
                 where=app.name,
-                advice=f"Give keys like {app.example_key}, or autofill_values in the definition.",
+                advice=f"Give a key, for example `sluice plan {app.name} {quote(app.example_key)}`, or set"
+                " autofill_values in the definition.",
             )
         sizes = [len(column) for column in values.values()]
         if prod(sizes) > self._limit:
