@@ -21,6 +21,25 @@ from sluice.ops.documents.formats import FORMATS, WIDE
 PROGRAM = "sluice"
 #: First line of the help.
 ABOUT = "Define jobs and their dependencies, and run them on any number of workers."
+#: By a word that other tools have for it: a command, or the first that exists in the group.
+_ELSEWHERE = {
+    "backfill": ("submit",),
+    "clear": ("retry",),
+    "delete": ("cancel",),
+    "describe": ("show",),
+    "get": ("show",),
+    "kill": ("cancel",),
+    "list": ("ls", "show"),
+    "ls": ("show",),
+    "migrate": ("db",),
+    "ps": ("workers",),
+    "serve": ("console",),
+    "start": ("up",),
+    "status": ("submissions",),
+    "stop": ("cancel", "pause"),
+    "trigger": ("submit", "fire"),
+    "validate": ("apps", "check"),
+}
 #: The option for the format, also at the end of short flags, like ``-wo json``. ``-n`` takes a value.
 _OUTPUT = re.compile("(?:--output=?|-[a-mp-z]*o)(.*)")
 
@@ -177,10 +196,15 @@ def _choose(
         parser.exit()
     found = {entry.word: entry for entry in commands}.get(options.word)
     if found is None:
-        matches = get_close_matches(options.word, [entry.word for entry in commands], n=1)
-        hint = f" (did you mean {matches[0]}?)" if matches else ""
-        parser.error(f"there is no command {options.word!r}{hint}")
+        words = [entry.word for entry in commands] + (["--version"] if way == PROGRAM else [])
+        parser.error(f"there is no command {options.word!r}{_hint(options.word, words)}")
     return found
+
+
+def _hint(typed: str, words: Sequence[str]) -> str:
+    known = [each for each in _ELSEWHERE.get(typed, ()) if each in words]
+    matches = known or get_close_matches(typed, words)
+    return f" (did you mean {matches[0]}?)" if matches else ""
 
 
 def job_options(parser: argparse.ArgumentParser) -> None:
