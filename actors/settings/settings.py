@@ -183,9 +183,15 @@ def process_settings(**given: object) -> Settings:
     return read_settings(os.environ, folder=Path.cwd(), **given)  # type: ignore[arg-type] # its own options, passed on
 
 
-def process_found(*, ledger_url: str | None = None, broker_url: str | None = None) -> FoundSettings:
+def process_found(
+    *, apps: Sequence[str] = (), ledger_url: str | None = None, broker_url: str | None = None
+) -> FoundSettings:
     """Return the texts found for this process, with every setting taken. BadSetting for an invalid value."""
-    given = {f"{PREFIX}LEDGER_URL": ledger_url, f"{PREFIX}BROKER_URL": broker_url}
+    given = {
+        f"{PREFIX}APPS": ",".join(apps) or None,
+        f"{PREFIX}LEDGER_URL": ledger_url,
+        f"{PREFIX}BROKER_URL": broker_url,
+    }
     found = places.find(os.environ, folder=Path.cwd(), given=given)
     settings_of(found, folder=Path.cwd())
     return found

@@ -142,6 +142,10 @@ sluice doctor
 sluice doctor --json                             # exit code 1: something is bad, 3: out of reach
 sluice doctor --listen 0.0.0.0:8484              # as if the console listened there
 """,
+    "config show": """
+sluice config show                               # list every setting with its source
+sluice config show --json
+""",
     "completion": """
 sluice completion bash                           # in .bashrc: eval "$(sluice completion bash)"
 sluice completion zsh                            # in .zshrc, after compinit: eval "$(sluice completion zsh)"

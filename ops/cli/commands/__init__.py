@@ -179,6 +179,17 @@ COMMANDS = (
         ),
     ),
     CommandGroup(
+        word="config",
+        help="show the settings: show",
+        commands=(
+            Command(
+                word="show",
+                help="show the value and the source of each setting, without secrets",
+                module="sluice.ops.cli.commands.project.config_show",
+            ),
+        ),
+    ),
+    CommandGroup(
         word="saga",
         help="show the steps of a saga, and resolve a failed undo: show, retry-undo, force-done",
         commands=(
@@ -349,7 +360,7 @@ SECTIONS = {
     "definitions": ("apps", "schedules"),
     "partitions": ("partitions", "grid", "freshness"),
     "operate": (
-        *("worker", "workers", "console", "doctor", "db", "broker", "deploy"),
+        *("worker", "workers", "console", "doctor", "config", "db", "broker", "deploy"),
         *("autoscale", "demand", "metrics", "notifications", "token", "audit"),
     ),
     "tools": ("completion", "bench"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sluice.actors.settings.settings import settings_of
 from sluice.actors.settings.sources import FoundSettings
-from sluice.jobs.text.units import duration_text, parse_duration_s
+from sluice.ops.documents.setting_document import UNSET, default_text
 
 _HEAD = """# Configuration
 
@@ -23,9 +23,9 @@ The value of any setting may be in a file. Add `_FILE` to the name of the variab
 password need not be in the environment. A file that is missing, unreadable or empty is an error. A source with both
 forms of one setting is an error too. Child processes get the path, never the text. Jobs get neither.
 
-`sluice doctor` lists the settings with their sources, and reports unknown names. The error for a wrong value contains
-the variable, the value and an example. Durations are written `250ms`, `2s`, `10m`, `6h` or `1d`, and sizes `512MiB` or
-`2GiB`. This page is generated from the code.
+`sluice config show` prints the value of every setting with its source, and masks secrets. `sluice doctor` reports
+unknown names. The error for a wrong value contains the variable, the value and an example. Durations are written
+`250ms`, `2s`, `10m`, `6h` or `1d`, and sizes `512MiB` or `2GiB`. This page is generated from the code.
 
 | variable | default | example | meaning |
 |---|---|---|---|
@@ -91,34 +91,6 @@ WORDS = {
     "SLUICE_FAILPOINT": "for tests: failpoint at which the process kills itself, and at which of its executions",
 }
 
-_UNSET = {
-    "SLUICE_APPS": "none",
-    "SLUICE_LEDGER_URL": "embedded Postgres",
-    "SLUICE_LEDGER_POOLER_URL": "none",
-    "SLUICE_HEALTH_PATH": "none",
-    "SLUICE_CODE_VERSION": "the commit, or none",
-    "SLUICE_MESSAGE_KEYS": "none",
-    "SLUICE_BLOBS_URL": "under `SLUICE_HOME`",
-    "SLUICE_PROGRAMS_DIR": "under `SLUICE_HOME`",
-    "SLUICE_PROGRAM_HOSTS": "public hosts only",
-    "SLUICE_NOTIFY_HOSTS": "public hosts only",
-    "SLUICE_CONSOLE_URL": "none",
-    "SLUICE_SANDBOX_WRITE": "none",
-    "SLUICE_SANDBOX_HIDE": "Sluice's own files, and keys",
-    "SLUICE_JOB_ID_DEFAULT_TEMPLATE": "none",
-    "SLUICE_CONSOLE_TOKEN": "generated, for this user only",
-    "SLUICE_CONSOLE_VIEW_TOKEN": "none",
-    "SLUICE_CONSOLE_TOKENS": "none",
-    "SLUICE_CONSOLE_PROXY": "none",
-    "SLUICE_TENANTS": "none",
-    "SLUICE_TRACE_HEADERS": "none",
-    "SLUICE_LINEAGE_URL": "none",
-    "SLUICE_LINEAGE_TOKEN": "none",
-    "SLUICE_LINEAGE_DATASET_NAMESPACE": "`SLUICE_LINEAGE_NAMESPACE`",
-    "SLUICE_KEEP_JOBS": "`off`",
-    "SLUICE_FAILPOINT": "none",
-}
-
 
 def page() -> str:
     return _HEAD + "\n".join(_row(name) for name in known()) + "\n" + _TAIL
@@ -138,21 +110,5 @@ def _asked() -> FoundSettings:
 
 def _row(name: str) -> str:
     asked = _asked().asked[name]
-    default = _UNSET.get(name) or _default(asked.default, asked.example)
+    default = UNSET.get(name) or f"`{default_text(asked)}`"
     return f"| `{name}` | {default} | `{asked.example}` | {WORDS.get(name, '')} |"
-
-
-def _default(value: object, example: str) -> str:
-    if isinstance(value, float) and _is_duration(example):
-        return f"`{duration_text(value)}`"
-    if isinstance(value, int) and "iB" in example:
-        return f"`{value // 2**20}MiB`" if value < 2**30 else f"`{value // 2**30}GiB`"
-    return f"`{value}`"
-
-
-def _is_duration(example: str) -> bool:
-    try:
-        parse_duration_s(example)
-    except ValueError:
-        return False
-    return True

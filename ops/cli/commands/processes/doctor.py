@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(context: CommandContext, options: Options) -> int:
     examination = Examination(context, listen=read_place(options.listen), management=options.management)
     findings = []
-    found = process_found(ledger_url=options.ledger, broker_url=options.broker)
+    found = process_found(apps=options.apps, ledger_url=options.ledger, broker_url=options.broker)
     for finding in examination.findings(found):
         findings.append(finding)
         context.output.say(*_lines(finding, context.output.width))
