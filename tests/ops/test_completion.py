@@ -42,7 +42,7 @@ ODD_COMMAND = f"""
 def options(parser):
     parser.add_argument("place", help={ODD!r}, metavar="A:$(touch c)", choices=["here", "there"])
     parser.add_argument("--odd", help={ODD!r}, metavar="A:$(touch c)")
-    parser.add_argument("--other", help="More")
+    parser.add_argument("--oddly", help="More")
 """
 
 
@@ -91,14 +91,14 @@ def test_help_texts_are_shown_unchanged(tmp_path: Path, monkeypatch: pytest.Monk
         lines = [
             ("zstyle ':completion:*' format '<%d>'\r", ""),
             ("sluice o\t", f"odd    -- {SHOWN}"),
-            ("\x15sluice odd --o\t", f"--odd    -- {SHOWN}"),
+            ("\x15sluice odd --odd\t", f"--odd    -- {SHOWN}"),
             ("\x15sluice odd \t", "<place>"),
         ]
         _at_terminal(tmp_path, shell, lines)
     else:
         shown, more = ("", "") if shell == "bash" else (SHOWN, "More")
         assert _completions(tmp_path, shell, "sluice ") == [("odd", shown), ("other", more)]
-        assert _completions(tmp_path, shell, "sluice odd --o") == [("--odd", shown), ("--other", more)]
+        assert _completions(tmp_path, shell, "sluice odd --odd") == [("--odd", shown), ("--oddly", more)]
     assert not {"a", "b", "c"} & {each.name for each in tmp_path.iterdir()}
 
 
