@@ -35,6 +35,34 @@ def test_a_redundant_dependency_is_a_remark_of_apps_check(offline: Typist) -> No
     assert "mail need not depend on fetch" in said.out
 
 
+FUNCTIONS = """
+from sluice import app
+
+@app(job_id="{date}")
+def report(job, day, until=None, *, since):
+    pass
+
+@app(job_id="{date}")
+def fetch(date):
+    pass
+
+@app(job_id="{date}", job_type="saga")
+def trip(flight, client):
+    return []
+"""
+
+
+def test_a_parameter_that_the_key_lacks_is_a_remark_of_apps_check(offline: Typist) -> None:
+    (offline.folder / "outside.py").write_text(FUNCTIONS)
+    words = ("--apps", "outside.py", "apps", "check")
+    assert offline.asks(*words)["parameters"] == [
+        {"app": "report", "key": "{date}", "parameters": ["day"]},
+        {"app": "trip", "key": "{date}", "parameters": ["client"]},
+    ]
+    said = offline.types(*words)
+    assert "function of report requires day, and its key {date} has no such identifier" in said.out
+
+
 def test_parents_are_printed_as_a_table(offline: Typist) -> None:
     said = offline.types("parents", "report", "20261120")
     assert [line.split() for line in said.out.splitlines()] == [

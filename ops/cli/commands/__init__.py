@@ -151,7 +151,7 @@ COMMANDS = (
         commands=(
             Command(
                 word="check",
-                help="load the definitions and list every fault and redundant dependency",
+                help="load the definitions and list every fault, and remarks",
                 module="sluice.ops.cli.commands.apps.check",
             ),
             Command(

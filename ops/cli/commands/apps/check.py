@@ -1,11 +1,12 @@
 """Command ``sluice apps check``: load the definitions. Loading checks them, and the error lists every fault.
 
-Redundant dependencies are remarks and no faults.
+Redundant dependencies and parameters that the key does not have are remarks and no faults.
 """
 
 import argparse
 from typing import Any
 
+from sluice.jobs.catalogue.parameters_outside_keys import ParametersOutsideKey, parameters_outside_keys
 from sluice.jobs.catalogue.redundant_dependencies import redundant_dependencies
 from sluice.jobs.catalogue.resolve.tables import tables_of
 from sluice.ops.cli.command import DONE, Options
@@ -37,5 +38,16 @@ def run(context: CommandContext, _: Options) -> int:
             )
             for each in redundant
         ]
+    if outside := list(parameters_outside_keys(context.catalogue)):
+        document["parameters"] = outside
+        lines += [Paragraph(_remark(each)) for each in outside]
     context.output.answer(document, *lines)
     return DONE
+
+
+def _remark(each: ParametersOutsideKey) -> str:
+    names = ", ".join(each.parameters)
+    return (
+        f"Remark: the function of {each.app} requires {names}, and its key {each.key} has no such identifier. So"
+        " each submission has to give it as a kwarg."
+    )
