@@ -63,6 +63,16 @@ def test_a_submission_without_a_planner_has_a_note(
     assert "No planner is running. Start `sluice up` or `sluice worker`." in capfd.readouterr().err
 
 
+def test_the_text_of_a_graph_on_a_terminal_has_a_note(
+    desk: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Output, "is_interactive", True)
+    assert command.main(["graph", "--format", "mermaid"]) == 0
+    assert capfd.readouterr().err == ""
+    assert command.main(["graph"]) == 0
+    assert "For a picture, add: -o graph.svg" in capfd.readouterr().err
+
+
 def test_a_user_without_notes_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     output = Output()

@@ -61,6 +61,10 @@ def run(context: CommandContext, options: Options) -> int:
         context.output.note(Paragraph(drawn.note, "yellow"))
     if (path := _path(options)) is None:
         context.output.answer(as_document(graph), Verbatim(FORMATS[kind](drawn)))
+        if context.output.is_interactive and options.format is None:
+            context.output.note(
+                Paragraph("This is Mermaid text. For a picture, add: -o graph.svg", "bright_black")
+            )
     else:
         _write(context, drawn, path, kind)
     return DONE
