@@ -117,7 +117,8 @@ class Server(ThreadingHTTPServer):
         except OSError as error:
             raise PlaceTaken(
                 f"The console cannot listen at {place}: {error.strerror or error}.",
-                advice="Use another address: --listen HOST:PORT",
+                advice="A running `sluice up` serves the console, too: open that address. Or use another one: --listen"
+                " HOST:PORT",
             ) from None
         self.place = ListenAddress(place.host, self.server_address[1])
 

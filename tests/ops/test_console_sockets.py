@@ -271,8 +271,9 @@ def test_an_invalid_address_is_refused(text: str) -> None:
 def test_an_address_in_use_is_reported() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(BadSetting, match="The console cannot listen at"),
+        pytest.raises(BadSetting, match="The console cannot listen at") as refused,
     ):
         Server(
             ListenAddress("127.0.0.1", taken.getsockname()[1]), lambda _: problem(HTTPStatus.OK, "nothing")
         )
+    assert "`sluice up` serves the console, too" in refused.value.advice
