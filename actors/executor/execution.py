@@ -99,6 +99,7 @@ class Execution:
         serves: Callable[[str], bool] = lambda _: False,
         observers: RunObservers | None = None,
         log_runs: LoggedRuns = "failures",
+        shows_runs: bool = False,
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -114,7 +115,7 @@ class Execution:
         self._capacity = Capacity(worker, serves, self.mean_run_times.at_once)
         self._relief = SlowRunWatchdog(self._relieve)
         self._loop = CoroutineLoop(self._record_coroutines)
-        self._live = LiveOutput(ledger)
+        self._live = LiveOutput(ledger, shows=shows_runs)
         self._ending = Event()
         self._own_successes = OwnSuccesses(ledger, worker, send, self._ending)
         self._lone_ends = LoneEnds()

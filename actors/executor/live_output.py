@@ -18,8 +18,9 @@ import time
 from threading import Event, Thread
 
 from sluice.jobs.errors import Unreachable
-from sluice.jobs.model.job import KEPT_BYTES, Echo, GrowingText
+from sluice.jobs.model.job import KEPT_BYTES, NO_ECHO, Echo, GrowingText
 from sluice.jobs.model.names import Claim
+from sluice.jobs.runners.run_output import shown
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import rounds
 from sluice.ledger.lifecycle.rounds import Written
@@ -58,8 +59,10 @@ class LiveOutput:
     """Live output of the runs of one process. Adding a run and forgetting it are single operations of a dictionary, so
     that runs need no lock."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, shows: bool = False) -> None:
+        """With ``shows``, the output also goes to the streams of this process."""
         self._ledger = ledger
+        self._shows = shows
         self._runs: dict[Claim, _LiveRun] = {}
         self._is_away = False
         self._any = Event()
@@ -80,7 +83,8 @@ class LiveOutput:
         run = self._runs[right] = _LiveRun(time.monotonic())
         if not self._any.is_set():
             self._any.set()
-        return Echo(texts=run.watch)
+        echo = shown() if self._shows else NO_ECHO
+        return echo._replace(texts=run.watch)
 
     def forget(self, right: Claim) -> None:
         self._runs.pop(right, None)

@@ -68,7 +68,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     ``programs``: a folder under ``home``. ``keep_history_s`` or ``keep_jobs_s`` None means indefinitely. ``failpoint``
     is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
     started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
-    ``log_runs``: the ended runs that a worker logs. A command that prints failures itself logs none.
+    ``log_runs``: the ended runs that a worker logs. A command that prints failures itself logs none. With
+    ``shows_runs``, the output of running jobs also goes to the streams of this process.
     """
 
     apps: tuple[str, ...] = ()
@@ -87,6 +88,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     process: str = "sluice"
     log: str = "text"
     log_runs: LoggedRuns = "failures"
+    shows_runs: bool = False
     trace: bool = False
     trace_headers: dict[str, str] = {}
     traceparent: str | None = None

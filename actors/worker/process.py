@@ -201,6 +201,7 @@ class Process:
             serves=self._serves,
             observers=self._observers,
             log_runs=self._settings.log_runs,
+            shows_runs=self._settings.shows_runs,
         )
 
     def _ticks(self, worker: UUID, notifier: Notifier) -> Ticker:

@@ -14,6 +14,7 @@ was not started by ``threading.Thread`` has no current run. A thread that severa
 ``ThreadPoolExecutor``, belongs to the job that started it until that job ends.
 """
 
+import codecs
 import logging
 import os
 import sys
@@ -22,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock, Thread, get_ident
-from typing import Any, Self, TextIO, cast
+from typing import Any, Literal, Self, TextIO, cast
 
 from msgspec.structs import replace
 
@@ -138,6 +139,23 @@ def outside_of_runs() -> Iterator[None]:
         yield
     finally:
         _CURRENT.reset(token)
+
+
+def shown() -> Echo:
+    """Return an echo that writes the output of a run to the streams of the process while it runs."""
+    return Echo(_writer("stdout"), _writer("stderr"))
+
+
+def _writer(name: Literal["stdout", "stderr"]) -> Callable[[bytes], object]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(content: bytes) -> None:
+        stream = getattr(sys, name)  # A display may replace it during the run.
+        with outside_of_runs():
+            stream.write(decoder.decode(content))
+            stream.flush()
+
+    return write
 
 
 @contextmanager

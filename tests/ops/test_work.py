@@ -45,6 +45,30 @@ def test_a_submission_of_which_nothing_runs_says_how_to_repeat_the_jobs(desk: Ty
     assert note not in desk.types(*words, "--rerun", "job").out
 
 
+SPEAKER = """
+from sluice import app
+
+@app(job_id="{n}")
+def speak(job, n):
+    print("printed in the job", n)
+    job.log.warning("logged in the job %s", n)
+"""
+
+
+def test_a_run_shows_the_output_of_its_jobs_on_request(desk: Typist) -> None:
+    words = ("run", "fetch", "20260104_oslo", "--push", "wanted", "--rerun", "job")
+    assert "fetching oslo" not in desk.types(*words).out
+    assert desk.types(*words, "--logs").out.startswith("fetching oslo\n")
+    said = desk.types(*words, "--logs", "--json")
+    assert (said.document["state"], "fetching oslo" in said.err) == ("succeeded", True)
+
+    desk.write("speaker.py", SPEAKER)
+    said = desk.types("--apps", "speaker.py", "run", "speak", "1", "--logs")
+    printed, logged, *_ = said.out.splitlines()
+    assert (printed, logged.partition("Z ")[2]) == ("printed in the job 1", "WARNING logged in the job 1")
+    assert "logged" not in said.err
+
+
 def test_a_failed_job_is_reported_with_its_error_and_a_command(desk: Typist) -> None:
     said = desk.types("run", "report", "20260102")
     assert said.code == 1

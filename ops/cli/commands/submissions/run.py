@@ -4,6 +4,7 @@ With --bypass it runs only the code of the jobs (see ``ops.cli.bypass``).
 """
 
 import argparse
+import logging
 
 from msgspec.structs import replace
 
@@ -28,6 +29,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     threads_option(parser)
     wait_timeout_option(parser, "work and wait for at most this long")
     parser.add_argument(
+        "--logs",
+        action="store_true",
+        help="also show the lines of job.log and the output of processes; default: only what functions print",
+    )
+    parser.add_argument(
         "--bypass",
         action="store_true",
         help="run only the code of these keys: no ledger, no parents, no retries",
@@ -46,7 +52,11 @@ def run(context: CommandContext, options: Options) -> int:
         broker_url="memory://",
         grace_s=grace_s,
         log_runs="failures" if options.verbose else "none",
+        shows_runs=options.logs,
     )
+    if options.logs:
+        # The output has the lines of job.log, so the logger does not repeat them.
+        logging.getLogger("sluice.job").setLevel(logging.CRITICAL)
     installation = Installation(context)
     with working(settings, context.definitions, installation.ledger, threads=options.threads) as process:
         noting = audited(at_command_line(), "submit", about_submission(submission), submitted)
