@@ -47,7 +47,7 @@ from sluice.jobs.model.app import App
 from sluice.jobs.model.job import NO_ECHO, Acknowledge, Assignment, Ending, Outcome
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.observe.failpoints import Failpoint, reached
-from sluice.jobs.observe.log_context import LoggedRuns
+from sluice.jobs.observe.log_context import DEFAULT_REPORTS, RunReports
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.runners import Runner, runner_for
 from sluice.jobs.runners.function.call import account
@@ -98,8 +98,7 @@ class Execution:
         stores: Stores,
         serves: Callable[[str], bool] = lambda _: False,
         observers: RunObservers | None = None,
-        log_runs: LoggedRuns = "failures",
-        shows_runs: bool = False,
+        reports: RunReports = DEFAULT_REPORTS,
     ) -> None:
         self._ledger = ledger
         self._versions = Versions(ledger)
@@ -109,13 +108,13 @@ class Execution:
         self._send = send
         self._stores = stores
         self._observers = observers or RunObservers(ledger)
-        self._log_runs = log_runs
+        self._reports = reports
         self._runners: dict[str, tuple[App, Runner]] = {}
         self.mean_run_times = MeanRunTimes()
         self._capacity = Capacity(worker, serves, self.mean_run_times.at_once)
         self._relief = SlowRunWatchdog(self._relieve)
         self._loop = CoroutineLoop(self._record_coroutines)
-        self._live = LiveOutput(ledger, shows=shows_runs)
+        self._live = LiveOutput(ledger, shows=reports.shows_output)
         self._ending = Event()
         self._own_successes = OwnSuccesses(ledger, worker, send, self._ending)
         self._lone_ends = LoneEnds()
@@ -364,9 +363,9 @@ class Execution:
 
     def _log_run(self, job: ClaimedJob, outcome: Outcome, took_s: float) -> None:
         if has_failed(outcome):
-            if self._log_runs != "none":
+            if self._reports.logged != "none":
                 _LOG.error("%s failed in round %d: %s", job.name, job.round, outcome.error)
-        elif outcome.ending is Ending.DONE and self._log_runs == "all":
+        elif outcome.ending is Ending.DONE and self._reports.logged == "all":
             _RUNS.info("%s succeeded in %.3f s", job.name, took_s)
 
     def _breaks(self, load: BatchRun) -> bool:

@@ -22,7 +22,7 @@ from sluice.actors.settings.tenants import read_tenants
 from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.observe.failpoints import CrashOrder, read_crash
-from sluice.jobs.observe.log_context import LoggedRuns
+from sluice.jobs.observe.log_context import RunReports
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.policy.tenants import NO_SETTINGS, Tenants
 from sluice.jobs.programs.source import Rules
@@ -68,8 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ``programs``: a folder under ``home``. ``keep_history_s`` or ``keep_jobs_s`` None means indefinitely. ``failpoint``
     is the failpoint at which the process kills itself, for tests. ``traceparent`` is the span that this process was
     started in, if its caller passes one. ``process`` is the name of this process's connections in the ledger's server.
-    ``log_runs``: the ended runs that a worker logs. A command that prints failures itself logs none. With
-    ``shows_runs``, the output of running jobs also goes to the streams of this process.
+    ``run_reports``: what a worker logs and shows of its runs. A command that prints failures itself logs none.
     """
 
     apps: tuple[str, ...] = ()
@@ -87,8 +86,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
     process: str = "sluice"
     log: str = "text"
-    log_runs: LoggedRuns = "failures"
-    shows_runs: bool = False
+    run_reports: RunReports = RunReports()
     trace: bool = False
     trace_headers: dict[str, str] = {}
     traceparent: str | None = None

@@ -200,8 +200,7 @@ class Process:
             stores=self._stores,
             serves=self._serves,
             observers=self._observers,
-            log_runs=self._settings.log_runs,
-            shows_runs=self._settings.shows_runs,
+            reports=self._settings.run_reports,
         )
 
     def _ticks(self, worker: UUID, notifier: Notifier) -> Ticker:

@@ -7,17 +7,26 @@ worker or a library. Code that logs about a job elsewhere names it with ``about`
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from logging import Logger
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from sluice.jobs.model.names import Claim, JobName
 from sluice.jobs.text.units import counted
 
-#: Ended runs that a worker logs.
-LoggedRuns: TypeAlias = Literal["none", "failures", "all"]
 #: Attribute of the standard library's log records that holds the subject.
 _ATTRIBUTE = "subject"
+
+
+class RunReports(Struct, frozen=True, kw_only=True):
+    """What a worker reports of its runs: the ended runs that it logs, and whether it shows the output of running jobs
+    on its own streams."""
+
+    logged: Literal["none", "failures", "all"] = "failures"
+    shows_output: bool = False
+
+
+DEFAULT_REPORTS = RunReports()
 
 
 class Subject(Struct, frozen=True, kw_only=True, omit_defaults=True):

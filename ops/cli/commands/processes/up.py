@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from msgspec.structs import replace
 
 from sluice.jobs.errors import Unreachable
+from sluice.jobs.observe.log_context import RunReports
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.text.server_address import without_password
 from sluice.ledger.reads.quiescence import idle
@@ -50,7 +51,7 @@ def run(context: CommandContext, options: Options) -> int:
     with (
         told_to_stop() as stop,
         working(
-            replace(context.settings, log_runs="all"),
+            replace(context.settings, run_reports=RunReports(logged="all")),
             context.definitions,
             installation.ledger,
             threads=options.threads,

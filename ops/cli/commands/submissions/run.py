@@ -9,6 +9,7 @@ import logging
 from msgspec.structs import replace
 
 from sluice.actors.audit_results import about_submission, audited, submitted
+from sluice.jobs.observe.log_context import RunReports
 from sluice.ops.cli.bypass import bypass
 from sluice.ops.cli.command import Options
 from sluice.ops.cli.command_context import CommandContext
@@ -51,8 +52,7 @@ def run(context: CommandContext, options: Options) -> int:
         context.settings,
         broker_url="memory://",
         grace_s=grace_s,
-        log_runs="failures" if options.verbose else "none",
-        shows_runs=options.logs,
+        run_reports=RunReports(logged="failures" if options.verbose else "none", shows_output=options.logs),
     )
     if options.logs:
         # The output has the lines of job.log, so the logger does not repeat them.
