@@ -26,7 +26,10 @@ def _job_options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name the jobs."""
     parser.add_argument("app", metavar="APP", help="app of the jobs, or APP/KEY for one job")
     parser.add_argument(
-        "key", nargs="*", help="keys of the jobs; default: every job that the definition enumerates"
+        "key",
+        nargs="*",
+        default=[],
+        help="keys of the jobs; default: every job that the definition enumerates",
     )
     parser.add_argument(
         "--keys-from",

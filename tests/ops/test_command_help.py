@@ -50,6 +50,12 @@ def arguments() -> Iterator[tuple[str, argparse.Action]]:
             yield from ((way, each) for each in parser._actions)
 
 
+@pytest.mark.parametrize("word", ["run", "submit", "plan", "freshness"])
+def test_an_optional_argument_is_not_named_as_missing(word: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 2
+    assert "The following arguments are required: APP.\n" in capfd.readouterr().err
+
+
 def test_each_argument_has_a_text() -> None:
     assert [(way, each.dest) for way, each in arguments() if not each.help] == []
 

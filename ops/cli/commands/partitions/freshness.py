@@ -39,7 +39,7 @@ IDS_TOLD, KEYS_TOLD = 10_000, 100
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", metavar="APP", help="name of the app, or APP/KEY")
-    parser.add_argument("key", nargs="*", help="keys to show; default: all keys")
+    parser.add_argument("key", nargs="*", default=[], help="keys to show; default: all keys")
     parser.add_argument(
         "--work-ids",
         metavar="IDS",
