@@ -202,7 +202,7 @@ class App(Struct, frozen=True, kw_only=True):
                 ids[name] = self.read_value(name, raw)
         except ValueError as error:
             raise BadKey(
-                f"{key!r} is not a key of {self.name}: {error}.",
+                f"{key!r} is not a key of {self.name}: {error}." if key else f"{self.name} needs a key.",
                 where=f"{self.name}, whose template is {self.template.text}",
                 advice=f"Write it like {self.example_key}",
             ) from None

@@ -13,7 +13,7 @@ CASES = [
     ("partitions list", 2, ["did you mean ls?"]),
     ("apps list", 2, ["did you mean show?"]),
     ("ls --colour red", 2, ["--colour", "sluice ls --help"]),
-    ("show report", 2, ["key"]),
+    ("show report", 2, ["report needs a key.", "Write it like 20140601"]),
     ("parents fetsh 1", 2, ["no app 'fetsh'", "did you mean fetch?", "sluice apps show"]),
     ("parents fetch 20261120", 2, ["'20261120' is not a key of fetch", "{date}_{shop}"]),
     ("submit fetch 20261320_oslo", 2, ["at date", "is not a day"]),
