@@ -67,6 +67,7 @@ COMMANDS = [
     "metrics",
     "audit",
     "doctor",
+    "config show",
 ]
 
 
