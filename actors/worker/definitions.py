@@ -20,6 +20,7 @@ from sluice.jobs.catalogue.sources.remote import BRANCH, Fetch, Stored, Unread
 from sluice.jobs.errors import BadSetting, DefinitionError, Fault, Unreachable
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.text.server_address import without_password
+from sluice.jobs.text.units import counted
 
 _LOG = logging.getLogger("sluice.definitions")
 
@@ -179,7 +180,9 @@ def _difference(before: Catalogue, after: Catalogue) -> str:
     new, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     timed = sorted({id_ for id_, _ in _timed(before) ^ _timed(after)})
     lists = (("new", new), ("gone", gone), ("schedules", timed))
-    return "; ".join([f"{len(after)} apps", *(f"{word}: {', '.join(apps)}" for word, apps in lists if apps)])
+    return "; ".join(
+        [counted(len(after), "app"), *(f"{word}: {', '.join(apps)}" for word, apps in lists if apps)]
+    )
 
 
 def _timed(catalogue: Catalogue) -> set[tuple[str, str]]:

@@ -7,6 +7,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.jobs.catalogue.resolve.tables import tables_of
 from sluice.jobs.keys.partitions import without_dimension
 from sluice.jobs.model.app import App
+from sluice.jobs.text.units import counted
 from sluice.ops.graph.model import Edge, Graph, Node, table_id
 
 
@@ -30,7 +31,7 @@ def app_graph(
         for table in tables_of(catalogue)
         if table.filled_by is None and (name := without_dimension(table.name))
     }
-    names, title, focus = set(nodes), f"{len(catalogue)} apps", ""
+    names, title, focus = set(nodes), counted(len(catalogue), "app"), ""
     if around is not None:
         focus = catalogue.app(around).name
         names = _around(focus, edges)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from sluice.jobs.model.names import JobName
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import State
+from sluice.jobs.text.units import counted
 from sluice.ledger.reads.job_details import JobRow
 from sluice.ledger.reads.obstacles import Obstacles
 from sluice.ops.documents.job_document import removed
@@ -32,7 +33,7 @@ def _succeeded(job: JobRow, _: Obstacles) -> Reason:
 
 
 def _failed(job: JobRow, facts: Obstacles) -> Reason:
-    lost = f", after {job.losses} lost workers" if job.losses else ""
+    lost = f", after {counted(job.losses, 'lost worker')}" if job.losses else ""
     return Reason(f"has failed in round {job.round}{lost}{_after(facts)}", [], _look_and_retry(job.name))
 
 

@@ -15,7 +15,7 @@ def test_up_runs_apps_that_are_defined_or_edited_meanwhile(tmp_path: Path) -> No
     typist.apps("apps.json", {"first": APP})
     with typist.starts("--verbose", "up") as up:
         assert up.stdout is not None
-        assert "1 apps" in up.stdout.readline()
+        assert "1 app" in up.stdout.readline()
         typist.apps("apps.json", {"first": APP, "second": APP})
         _wait_for(up, TOLD)
         assert typist.asks("submit", "second", "7", "--wait")["state"] == "succeeded"

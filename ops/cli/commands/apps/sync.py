@@ -11,6 +11,7 @@ import msgspec
 from sluice.actors import audit_results
 from sluice.actors.branches import Difference, Moved, sync
 from sluice.actors.worker.definitions import Definitions
+from sluice.jobs.text.units import counted
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Block, Paragraph, Table
@@ -60,7 +61,7 @@ def _page(difference: Difference, *, dry_run: bool) -> Iterator[Block]:
         return
     yield Table(("app", "version", "to make again", ""), [_row(each) for each in difference.moved])
     again = [each.app for each in difference.moved if each.partitions]
-    what = f"{len(difference.moved)} apps {would} on {difference.branch}"
+    what = f"{counted(len(difference.moved), 'app')} {would} on {difference.branch}"
     if again:
         remade = f"{difference.partitions:,} existing partitions"
         yield Paragraph(f"{what}; {remade} must be made again: of {', '.join(again)}.{done}")

@@ -12,6 +12,7 @@ from sluice.jobs.model.job import Ending
 from sluice.jobs.model.pool import UNLIMITED, spoken, spoken_rate
 from sluice.jobs.states import LIVE, State
 from sluice.jobs.text.redaction import masked_kwargs, masked_value
+from sluice.jobs.text.units import counted
 from sluice.ledger.reads.job_details import RELATIVES_MAX, Child, Dossier, Half, JobRow, Parent
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -77,7 +78,8 @@ def _page(found: Dossier, calendar: Calendar | None, *, is_saga: bool, whole: bo
 
 def _facts(found: Dossier) -> Iterator[str]:
     job = found.job
-    yield f"round {job.round}: {job.fails} fails, {job.timeouts} timeouts, {job.losses} losses"
+    fails, losses = counted(job.fails, "fail"), counted(job.losses, "lost worker")
+    yield f"round {job.round}: {fails}, {counted(job.timeouts, 'timeout')}, {losses}"
     if job.priority:
         yield f"priority {job.priority}"
     yield from _times_and_places(job)
