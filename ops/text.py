@@ -61,3 +61,8 @@ def _short(seconds: float) -> str:
     if seconds < 0.1:
         return f"{max(round(seconds * 1000), 0)} ms"
     return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s".replace(".0 s", " s")
+
+
+def apart(stderr: str, output: str) -> str:
+    """Return the text of stderr, or nothing if the output has all of it. Functions in threads have it in both."""
+    return "" if all(line in output for line in stderr.splitlines()) else stderr

@@ -1,8 +1,8 @@
 """Progress of submissions: their present states, their jobs, and the jobs that can be run again.
 
 - ``status`` and ``recent``: submissions and their present states.
-- ``progress`` and ``work``: jobs of one submission by app and state, running jobs, errors, and the time that the work
-  took.
+- ``progress``, ``work`` and ``last_outputs``: jobs of one submission by app and state, running jobs, errors, the time
+  that the work took, and the output of failed jobs.
 - ``held_up``: the job that a submission waits for while none of its jobs runs.
 - ``shares``: progress of many submissions, in a time that does not grow with their size.
 - ``of_job`` and ``of_submission``: jobs that can be run again, and the code of their last runs.
@@ -119,6 +119,15 @@ WHERE submission_job.submission = %(number)s AND job.state IN (
     {sql_list(State.FAILED, State.FATAL, State.TIMED_OUT, State.EXPIRED, State.UPSTREAM_FAILED)})
 ORDER BY job.state = '{State.UPSTREAM_FAILED}', job.changed_at, job.id LIMIT %(limit)s
 """
+_LAST_OUTPUTS = f"""
+SELECT job.app, job.key, coalesce(last.output, '') AS output, coalesce(last.stderr, '') AS stderr
+FROM submission_job JOIN job ON job.id = submission_job.job
+    JOIN LATERAL (
+        SELECT output, stderr FROM round WHERE round.job = job.id ORDER BY claim DESC LIMIT 1) last ON true
+WHERE submission_job.submission = %(number)s
+  AND job.state IN ({sql_list(State.FAILED, State.FATAL, State.TIMED_OUT)})
+ORDER BY job.changed_at, job.id LIMIT %(limit)s
+"""
 # A job that existed before belongs to the submission too, but its earlier rounds belong to other submissions.
 _WORK = """
 SELECT job.app, count(*) AS runs, min(round.running_at) AS began_at, max(round.executed_at) AS ended_at,
@@ -208,6 +217,20 @@ def progress(tx: Tx, id: str, *, planner_queue: str) -> SubmissionProgress | Non
 def work(tx: Tx, number: int) -> list[AppDuration]:
     """Return the work by app, in the order of the first start. An app without runs is left out."""
     return tx.structs(AppDuration, _WORK, number=number)
+
+
+class LastOutput(Struct, frozen=True):
+    """Output of the last round of a failed job."""
+
+    app: str
+    key: str
+    output: str
+    stderr: str
+
+
+def last_outputs(tx: Tx, number: int) -> list[LastOutput]:
+    """Return the outputs of the failed jobs among ``SubmissionProgress.troubles``."""
+    return tx.structs(LastOutput, _LAST_OUTPUTS, number=number, limit=TOLD_MAX)
 
 
 # A job whose worker is lost does not run, and neither does one that waits for the planner's decision.

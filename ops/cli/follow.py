@@ -30,7 +30,14 @@ from sluice.jobs.runners.run_output import captured_streams
 from sluice.jobs.states import DEAD, LIVE, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.lifecycle.awaited_ends import Awaited
-from sluice.ledger.reads.submission_progress import ProgressRun, SubmissionProgress, held_up, progress, work
+from sluice.ledger.reads.submission_progress import (
+    ProgressRun,
+    SubmissionProgress,
+    held_up,
+    last_outputs,
+    progress,
+    work,
+)
 from sluice.ops.cli.command import DONE, FAILED, INTERRUPTED, REFUSED, WAITED_LONG_ENOUGH
 from sluice.ops.cli.command_context import CommandContext
 from sluice.ops.cli.page import Paragraph, Verbatim, colour
@@ -56,10 +63,15 @@ _CODES = {SubmissionState.SUCCEEDED: DONE, SubmissionState.REFUSED: REFUSED}
 
 
 def watch(
-    context: CommandContext, installation: Installation, submission: str, timeout_s: float | None = None
+    context: CommandContext,
+    installation: Installation,
+    submission: str,
+    timeout_s: float | None = None,
+    *,
+    shows_output: bool = False,
 ) -> int:
     """Show the progress of a submission and its outcome. Return the exit code for the shell. After ``timeout_s`` the
-    wait ends, and the submission stays as it is."""
+    wait ends, and the submission stays as it is. With ``shows_output``, show the output of failed jobs."""
     every_s = BARS_EVERY_S if context.output.is_interactive else LINES_EVERY_S
     looks = _looks(installation, submission, every_s, math.inf if timeout_s is None else timeout_s)
     standstill = Standstill(lambda: _why(context, installation, submission))
@@ -71,7 +83,8 @@ def watch(
     if last.status.is_open:
         return _timed_out(context, last, standstill)
     took = installation.ask(lambda tx: work(tx, last.status.number))
-    context.output.answer(as_document(last), *summary(last, took))
+    outputs = installation.ask(lambda tx: last_outputs(tx, last.status.number)) if shows_output else []
+    context.output.answer(as_document(last), *summary(last, took, outputs))
     return _CODES.get(last.status.state, FAILED)
 
 

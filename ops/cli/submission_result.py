@@ -4,18 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 from shlex import quote
+from textwrap import indent
 from typing import Any
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, LIVE, State
-from sluice.ledger.reads.submission_progress import AppDuration, SubmissionProgress, Trouble
+from sluice.jobs.text.units import counted
+from sluice.ledger.reads.submission_progress import AppDuration, LastOutput, SubmissionProgress, Trouble
 from sluice.ops.cli.page import Block, Paragraph, Table, Verbatim
-from sluice.ops.text import command, first_line, moment, span
+from sluice.ops.text import apart, command, first_line, moment, span
 
 #: Time after which an unplanned submission is reported if no planner is running.
 LONELY_AFTER = timedelta(seconds=3)
 
+#: Maximum number of lines that are shown of the output of a failed job.
+OUTPUT_LINES = 10
 NO_PLANNER = "No planner is running. Start `sluice up` or `sluice worker`."
 #: Order of the states in texts: first good ones, then those under way, then dead ones.
 _ORDER = [State.SUCCEEDED, State.SKIPPED, *(state for state in State if state in LIVE)]
@@ -43,8 +47,12 @@ def as_document(course: SubmissionProgress) -> dict[str, Any]:
     return document
 
 
-def summary(course: SubmissionProgress, took: Sequence[AppDuration]) -> Iterator[Block]:
-    """Yield a line for each app, the failed jobs with a command for each, the obstacle, and the outcome."""
+def summary(
+    course: SubmissionProgress, took: Sequence[AppDuration], outputs: Sequence[LastOutput] = ()
+) -> Iterator[Block]:
+    """Yield a line for each app, the failed jobs, each with a command and the last lines of its output, the obstacle,
+    and the outcome."""
+    output_of = {(each.app, each.key): each for each in outputs}
     if course.tally:
         yield _apps(course, {each.app: each for each in took})
     for whose, alike in groupby(course.troubles, key=lambda each: (each.state, each.app)):
@@ -53,6 +61,8 @@ def summary(course: SubmissionProgress, took: Sequence[AppDuration]) -> Iterator
         else:
             for trouble in alike:
                 yield from _trouble(trouble)
+                if output := output_of.get((trouble.app, trouble.key)):
+                    yield from _tail(output)
     if (more := sum(course.counts.get(state, 0) for state in _BAD) - len(course.troubles)) > 0:
         yield Paragraph(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
     if course.status.is_paused:
@@ -112,6 +122,14 @@ def _trouble(trouble: Trouble) -> Iterator[Block]:
     error = first_line(trouble.error)
     yield Paragraph(f"{name} {trouble.state} in round {trouble.round}{': ' if error else ''}{error}", "red")
     yield Verbatim(f"  {command('saga show' if trouble.state is State.FATAL else 'logs', name)}")
+
+
+def _tail(found: LastOutput) -> Iterator[Block]:
+    lines = [*found.output.splitlines(), *apart(found.stderr, found.output).splitlines()]
+    if len(lines) > OUTPUT_LINES:
+        lines = [f"… {counted(len(lines) - OUTPUT_LINES, 'line')} before", *lines[-OUTPUT_LINES:]]
+    if lines:
+        yield Verbatim(indent("\n".join(lines), "    ", lambda _: True))
 
 
 def _upstream_failed(troubles: Sequence[Trouble]) -> Iterator[Block]:

@@ -69,6 +69,29 @@ def test_a_run_shows_the_output_of_its_jobs_on_request(desk: Typist) -> None:
     assert "logged" not in said.err
 
 
+TALKER = """
+from sluice import app
+
+@app(job_id="{n}", max_fails=0)
+def talk(n):
+    for line in range(12):
+        print("line", line)
+    raise ValueError("no more")
+"""
+
+
+def test_the_last_lines_of_a_failed_job_are_shown_at_the_end(desk: Typist) -> None:
+    desk.write("talker.py", TALKER)
+    _, end = desk.types("--apps", "talker.py", "run", "talk", "1").out.split("sluice logs talk 1\n")
+    *shown, verdict = end.splitlines()
+    assert shown == ["    … 2 lines before", *(f"    line {line}" for line in range(2, 12))]
+    assert verdict.startswith("failed: 1 failed in ")
+    after = desk.types("--apps", "talker.py", "run", "talk", "2", "--logs").out.split("sluice logs talk 2\n")[
+        1
+    ]
+    assert "line" not in after
+
+
 def test_a_failed_job_is_reported_with_its_error_and_a_command(desk: Typist) -> None:
     said = desk.types("run", "report", "20260102")
     assert said.code == 1
@@ -83,7 +106,8 @@ def test_a_failed_job_is_reported_with_its_error_and_a_command(desk: Typist) -> 
         "failed in round 1: exited with 3",
         "  sluice logs publish 20260102",
     ]
-    assert trouble.splitlines()[2].startswith("failed: 3 succeeded, 1 failed in ")
+    assert trouble.splitlines()[2] == "    trying"
+    assert trouble.splitlines()[3].startswith("failed: 3 succeeded, 1 failed in ")
 
     logs = desk.asks("logs", "publish", "20260102")
     assert [(each["round"], each["output"], each["exit_code"]) for each in logs["rounds"]] == [

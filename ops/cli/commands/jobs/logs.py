@@ -25,7 +25,7 @@ from sluice.ops.cli.parser import job_options
 from sluice.ops.documents.job_document import log, removed, round_document
 from sluice.ops.operations.installation import Installation
 from sluice.ops.operations.job_records import dossier_of
-from sluice.ops.text import moment
+from sluice.ops.text import apart, moment
 
 #: Seconds between two checks of a job that is followed. Its worker stores its output every half second.
 FOLLOW_EVERY_S = 0.3
@@ -143,7 +143,7 @@ class _RoundFollower:
         self._shown[each.claim] = (output, stderr)
         for text, style in (
             (added(before[0], output), ""),
-            (_apart(added(before[1], stderr), output), "yellow"),
+            (apart(added(before[1], stderr), output), "yellow"),
         ):
             if text:
                 self._context.output.say(Verbatim(text.rstrip("\n"), style))
@@ -189,7 +189,7 @@ def _show(context: CommandContext, each: Round) -> None:
     output.say(_heading(each))
     if each.log:
         output.say(Verbatim(each.log.rstrip("\n"), "bright_black"))
-    stderr = _apart(each.stderr or "", each.output or "")
+    stderr = apart(each.stderr or "", each.output or "")
     for text, blob, style in ((each.output, each.output_blob, ""), (stderr, each.stderr_blob, "yellow")):
         if blob is not None and not output.is_document:
             _pour(context, blob, text or "", style)
@@ -214,11 +214,6 @@ def _show_error(context: CommandContext, each: Round) -> None:
     if each.error_after_commit:
         output.say(Paragraph("After its transaction was committed:", "red"))
         output.say(Verbatim(each.error_after_commit.rstrip("\n"), "red"))
-
-
-def _apart(stderr: str, output: str) -> str:
-    """Return the text of stderr, or nothing if the output has all of it. Functions in threads have it in both."""
-    return "" if all(line in output for line in stderr.splitlines()) else stderr
 
 
 def _pour(context: CommandContext, blob: str, text: str, style: str) -> None:

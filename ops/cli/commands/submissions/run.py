@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--logs",
         action="store_true",
-        help="also show the lines of job.log and the output of processes; default: only what functions print",
+        help="show all output while jobs run; default: what functions print, and at the end the output of failed jobs",
     )
     parser.add_argument(
         "--bypass",
@@ -61,4 +61,5 @@ def run(context: CommandContext, options: Options) -> int:
     with working(settings, context.definitions, installation.ledger, threads=options.threads) as process:
         noting = audited(at_command_line(), "submit", about_submission(submission), submitted)
         client = process.client.beside(noting)
-        return watch(context, installation, client.submit(submission), options.wait_timeout)
+        id_ = client.submit(submission)
+        return watch(context, installation, id_, options.wait_timeout, shows_output=not options.logs)
