@@ -28,7 +28,7 @@ class Template(Struct, frozen=True):
         """Parse a template. Raises ValueError with the reason if the text is not one."""
         literals, names = _BRACES.split(text)[::2], _BRACES.findall(text)
         if not names and text:
-            raise ValueError(f"template {text!r} has no identifier in braces, such as {{date}}")
+            raise ValueError(f"template {text!r} has no identifier in braces like {{date}}")
         for name in names:
             _check_name(text, name)
         if repeated := sorted({name for name in names if names.count(name) > 1}):

@@ -95,6 +95,11 @@ _COMMENT = re.compile(r"^(?P<code>\s*|.*\S {2,})#[:!]? ?(?P<comment>.*)$")
 _DIRECTIVES = ("noqa", "type:", "fmt:")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+#: A comment, or a string, of JavaScript.
+_SCRIPT_TEXT = re.compile(
+    r'// ?(?P<comment>[^\n]*)|"(?P<message>(?:[^"\\\n]|\\.)*)"|`(?P<template>(?:[^`\\]|\\.)*)`'
+)
+_PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 _CODE = re.compile(r"``[^`]*``|`[^`]*`")
 
 
@@ -119,6 +124,9 @@ def pieces(source: Source) -> Iterator[Piece]:
     """Yield the prose of a file. Code in backticks is left out."""
     if source.path.endswith(".md"):
         yield from _paragraphs(source.text)
+        return
+    if source.path.endswith(".js"):
+        yield from _script_texts(source.text)
         return
     documented = set[int]()
     for node in source.nodes:
@@ -155,6 +163,15 @@ def _paragraphs(text: str) -> Iterator[Piece]:
         is_code ^= is_fence
         if not (is_fence or is_code) and line.strip():
             block.append(line)
+
+
+def _script_texts(text: str) -> Iterator[Piece]:
+    """Yield the comments and the messages of a script. Each line of a comment is a piece of its own."""
+    for found in _SCRIPT_TEXT.finditer(text):
+        kind = found.lastgroup or ""
+        words = _PLACEHOLDER.sub("X", found[kind])
+        if kind == "comment" or len(_WORD.findall(words)) >= _MESSAGE_WORDS_MIN:
+            yield Piece(text.count("\n", 0, found.start()) + 1, kind, _plain(words))
 
 
 def _comments(source: Source) -> Iterator[Piece]:

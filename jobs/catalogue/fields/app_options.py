@@ -218,13 +218,13 @@ def _template(words: Mapping[str, object], default: str | None, delimiter: str, 
     text = words.get("job_id", words.get("job_id_template", default))
     if text is None:
         at.add(
-            "there is no job_id, such as {date}_{client_id}, and no default:"
+            "there is no job_id like {date}_{client_id}, and no default:"
             " write default_job_id at the top of the source, or set SLUICE_JOB_ID_DEFAULT_TEMPLATE"
         )
         return None
     try:
         if not isinstance(text, str):
-            raise ValueError(f"template {text!r} is not a text, such as {{date}}_{{client_id}}")
+            raise ValueError(f"template {text!r} is not a text like {{date}}_{{client_id}}")
         return Template.parse(text, delimiter)
     except ValueError as error:
         at.add(f"job_id: {error}")

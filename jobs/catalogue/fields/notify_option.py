@@ -199,7 +199,7 @@ def _events(value: object) -> tuple[JobEvent, ...]:
 
 def _webhook(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable():
-        raise ValueError(f"{value!r} is not a text such as https://alerts.example.org/sluice")
+        raise ValueError(f"{value!r} is not a text like https://alerts.example.org/sluice")
     _check_references(value)
     _check_size(value)
     if value.startswith("${"):
@@ -208,7 +208,7 @@ def _webhook(value: object) -> str:
         url = urlsplit(value)
         port = url.port
     except ValueError:
-        raise ValueError("it is not a URL such as https://alerts.example.org/sluice") from None
+        raise ValueError("it is not a URL like https://alerts.example.org/sluice") from None
     if url.scheme not in {"http", "https"} or not url.hostname or port == 0:
         raise ValueError("it is neither an http nor an https URL; a secret URL is written as ${NAME}")
     if "@" in url.netloc:

@@ -146,7 +146,7 @@ def _offsets(mapping: Mapping[Any, object], own: Calendar, at: At) -> tuple[Offs
 
 def _modes(value: object, at: At) -> Iterator[tuple[str, dict[str, JSON]]]:
     if not isinstance(value, Mapping):
-        at.add(f"{value!r} is not a mapping of modes to policy options, such as {{'offline': {{}}}}")
+        at.add(f"{value!r} is not a mapping of modes to policy options like {{'offline': {{}}}}")
         return
     for name, words in value.items():
         if not isinstance(name, str) or not MODE.fullmatch(name):
@@ -203,7 +203,7 @@ def _offset(value: object) -> Offset | None:
             raise ValueError(f"{value!r} is not a whole number of seconds")
         return Offset(seconds=int(seconds))
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f'{value!r} is not a number of partitions from 0 on, nor a duration such as "12h"')
+        raise ValueError(f'{value!r} is not a number of partitions from 0 on, nor a duration like "12h"')
     return Offset(partitions=value)
 
 
@@ -334,7 +334,7 @@ def _unit(value: object) -> str:
 
 def _format(value: object) -> str:
     if not isinstance(value, str) or "%" not in value or "\0" in value:
-        raise ValueError(f"{value!r} is not a text with parts such as %Y, as for strftime")
+        raise ValueError(f"{value!r} is not a text with parts like %Y, as for strftime")
     return value
 
 

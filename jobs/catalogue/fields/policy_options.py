@@ -192,7 +192,7 @@ def _limit(value: object) -> int:
 def read_key(value: object) -> str:
     """Return the key of a limit. Raises ValueError if it has no placeholder."""
     if not isinstance(value, str) or not names(value):
-        raise ValueError(f"{value!r} is not a text with a value in braces, such as {{client_id}}")
+        raise ValueError(f"{value!r} is not a text with a value in braces like {{client_id}}")
     return value
 
 
@@ -553,7 +553,7 @@ def read_lag_s(value: object) -> float:
             raise ValueError(f'{value!r} has no unit; write "6h", or a number of minutes without quotes')
         lag_s = parse_duration_s(value)
     elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f'{value!r} is not a number of minutes from 0 on, nor a duration such as "6h"')
+        raise ValueError(f'{value!r} is not a number of minutes from 0 on, nor a duration like "6h"')
     else:
         lag_s = min(value, LAG_S_MAX) * 60.0  # Some whole numbers exceed the range of a float.
     if lag_s > LAG_S_MAX:

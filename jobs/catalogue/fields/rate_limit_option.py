@@ -49,7 +49,7 @@ def _rate(value: object) -> tuple[int, float]:
     except ValueError:
         per_s = 0.0
     if not per_s or per.isdigit():
-        raise ValueError(f"{value!r} has no duration after the slash, such as s, m, h, d or 10s")
+        raise ValueError(f"{value!r} has no duration after the slash, like s, m, h, d or 10s")
     return starts, per_s
 
 

@@ -56,7 +56,7 @@ _PUSH = ("all", "wanted")
 
 def _cron(value: object) -> Cron:
     if not isinstance(value, str):
-        raise ValueError(f'{value!r} is not a cron expression such as "0 2 * * *"')
+        raise ValueError(f'{value!r} is not a cron expression like "0 2 * * *"')
     return Cron.parse(value)
 
 

@@ -122,7 +122,7 @@ def _check_delimiter(delimiter: str, faults: DefinitionFaults) -> None:
         faults.add(
             "SLUICE_KEY_DELIMITER",
             "",
-            f"{delimiter!r} cannot separate identifiers; use a character such as '_' or '-'",
+            f"{delimiter!r} cannot separate identifiers; use a character like '_' or '-'",
         )
 
 
@@ -452,6 +452,6 @@ def _notify(value: object, receivers: NamedReceivers, at: At) -> tuple[NotifyRul
 
 def _default(value: object, at: At) -> str | None:
     if value is not None and not isinstance(value, str):
-        at.add(f"{_DEFAULT}: {value!r} is not a text, such as {{date}}_{{client_id}}")
+        at.add(f"{_DEFAULT}: {value!r} is not a text like {{date}}_{{client_id}}")
         return None
     return value

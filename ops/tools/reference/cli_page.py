@@ -16,7 +16,7 @@ This page is generated from the commands. `sluice COMMAND --help` prints the sam
 [bash, zsh and fish](install.md#shell-completion) complete commands and options.
 
 People get tables, colour and progress on a terminal. With `--json`, stdout gets one JSON document and
-nothing else. An error has one line each for what happened, where, and what to do.
+nothing else. An error has a line each for the fault, its place and the remedy.
 
 | exit code | meaning |
 |---|---|

@@ -4,7 +4,7 @@ from tests.jobs.catalogue.faulty_apps import Fault, app
 
 FAULTS_OF_KEYS: dict[str, Fault] = {
     # Templates.
-    "no template": ({"a": {}}, "there is no job_id, such as {date}_{client_id}, and no default"),
+    "no template": ({"a": {}}, "there is no job_id like {date}_{client_id}, and no default"),
     "a template that is no text": ({"a": {"job_id": 7}}, "job_id: template 7 is not a text"),
     "literal text in front": ({"a": {"job_id": "x_{date}"}}, "has other text than '_' between"),
     "literal text between": ({"a": {"job_id": "{date}-{x}"}}, "has other text than '_' between"),

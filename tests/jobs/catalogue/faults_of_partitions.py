@@ -91,9 +91,9 @@ FAULTS_OF_PARTITIONS: dict[str, Fault] = {
         counted(fromat="%Y"),
         "partition: unknown option 'fromat' (did you mean format?)",
     ),
-    "a format that is none": (counted(format="date"), "format: 'date' is not a text with parts such as %Y"),
-    "a format that is a number": (counted(format=7), "format: 7 is not a text with parts such as %Y"),
-    "a format of nothing": (counted(format=""), "format: '' is not a text with parts such as %Y"),
+    "a format that is none": (counted(format="date"), "format: 'date' is not a text with parts like %Y"),
+    "a format that is a number": (counted(format=7), "format: 7 is not a text with parts like %Y"),
+    "a format of nothing": (counted(format=""), "format: '' is not a text with parts like %Y"),
     "months for days": (
         counted(format="%Y-%m"),
         "format: '%Y-%m' writes '1999-12' for more than one day; the default is %Y-%m-%d",

@@ -50,7 +50,7 @@ def test_the_mapping_adds_a_key_and_a_burst() -> None:
         ("-1/s", "'-1/s' is not a whole number of starts"),
         ("0/s", "'0/s' lets no job start; pause the app instead"),
         ("5/", "'5/' is not a whole number of starts per duration"),
-        ("5/10", "'5/10' has no duration after the slash, such as s, m, h, d or 10s"),
+        ("5/10", "'5/10' has no duration after the slash, like s, m, h, d or 10s"),
         ("5/0s", "'5/0s' has no duration after the slash"),
         ("5/sec", "'5/sec' has no duration after the slash"),
         ("5/9000w", "'5/9000w' has no duration after the slash"),

@@ -25,9 +25,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "partition",
         nargs="*",
         metavar="P",
-        help="only what is made from these partitions of the table, like 2024-04-01..2024-04-07; default: all",
+        help="only the data made from these partitions of the table, like 2024-04-01..2024-04-07; default: all",
     )
-    by_option(parser, "with a table: only what is made from these slices of it; default: all slices")
+    by_option(parser, "with a table: only the data made from these slices of it; default: all slices")
     parser.add_argument("--wait", action="store_true", help="wait for the end and show the progress")
 
 

@@ -263,7 +263,7 @@ export function forceDone({ app, key }) {
             title: "Mark this undo as done?",
             name: `${app}/${key}`,
             says: [
-                "The step whose undo failed counts as undone, and the steps before it are undone next.",
+                "The step with the failed undo counts as undone, and the steps before it are undone next.",
                 "Confirm only after you have corrected by hand all effects of this step.",
             ],
             verb: "Mark as done",
@@ -286,7 +286,7 @@ export function retryUndo({ app, key }) {
         question: {
             title: "Try this undo again?",
             name: `${app}/${key}`,
-            says: ["The step whose undo failed is undone again, and then the steps before it."],
+            says: ["The step with the failed undo is undone again, and then the steps before it."],
             verb: "Try it again",
         },
         call: () => post(path("sagas", app, key, "retry-undo")),

@@ -65,7 +65,7 @@ function known(text) {
         ...split(text),
         {
             words: h("span.mono", {}, `${text}…`),
-            kind: "jobs whose key begins with this",
+            kind: "jobs with keys that begin with this",
             href: asked("/jobs", { key: text }),
         },
         { ...submission(text), kind: "submission with this id" },
@@ -82,7 +82,7 @@ function split(text) {
         { words: h("span.mono", {}, text), kind: "job", href: to("jobs", app, key) },
         {
             words: h("span.mono", {}, `${text}…`),
-            kind: "jobs whose key begins with this",
+            kind: "jobs with keys that begin with this",
             href: asked("/jobs", { app, key }),
         },
     ];

@@ -1,4 +1,4 @@
-// Deliveries of events to their receivers, as rows of a table, and those of one job.
+// Deliveries of events to their receivers, as rows of a table, and the deliveries of one job.
 
 import { sendAgain } from "../deeds.js";
 import { h } from "../element.js";

@@ -1,4 +1,4 @@
-// Why a job is in its state: what it waits for, and remedies.
+// The reason for a job's state, its obstacles, and remedies.
 
 import { h } from "../element.js";
 import { command, jobLink } from "../parts.js";

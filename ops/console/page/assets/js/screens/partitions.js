@@ -45,7 +45,7 @@ function draw({ found, tables, cell }, words) {
                 { bare: true },
                 empty(
                     "No app makes partitions.",
-                    "An app whose keys have one date is shown here by day, when it has jobs.",
+                    "An app with one date in its keys is shown here by day, when it has jobs.",
                     "An app with the option partition (hour, day, week or month) in its definition fills a table.",
                 ),
             ),

@@ -133,7 +133,7 @@ function more(about) {
                     ),
                 }),
                 field({ label: "id", help: "a repeated id is the same submission", input: line("id") }),
-                field({ label: "user", help: "name of the user who submits", input: line("user") }),
+                field({ label: "user", help: "name of the submitting user", input: line("user") }),
             ),
             field({
                 label: "kwargs",
