@@ -52,17 +52,9 @@ def summary(
 ) -> Iterator[Block]:
     """Yield a line for each app, the failed jobs, each with a command and the last lines of its output, the obstacle,
     and the outcome."""
-    output_of = {(each.app, each.key): each for each in outputs}
     if course.tally:
         yield _apps(course, {each.app: each for each in took})
-    for whose, alike in groupby(course.troubles, key=lambda each: (each.state, each.app)):
-        if whose[0] is State.UPSTREAM_FAILED:
-            yield from _upstream_failed([*alike])
-        else:
-            for trouble in alike:
-                yield from _trouble(trouble)
-                if output := output_of.get((trouble.app, trouble.key)):
-                    yield from _tail(output)
+    yield from _troubles(course.troubles, {(each.app, each.key): each for each in outputs})
     if (more := sum(course.counts.get(state, 0) for state in _BAD) - len(course.troubles)) > 0:
         yield Paragraph(f"and {more} more: sluice ls --submission {course.status.id}", indent=2)
     if course.status.is_paused:
@@ -115,6 +107,17 @@ def _times(work: AppDuration | None) -> tuple[str, str]:
     if work is None or work.ended_at is None:
         return "", ""
     return span((work.ended_at - work.began_at).total_seconds()), span(work.work_s)
+
+
+def _troubles(troubles: Sequence[Trouble], outputs: Mapping[tuple[str, str], LastOutput]) -> Iterator[Block]:
+    for whose, alike in groupby(troubles, key=lambda each: (each.state, each.app)):
+        if whose[0] is State.UPSTREAM_FAILED:
+            yield from _upstream_failed([*alike])
+            continue
+        for trouble in alike:
+            yield from _trouble(trouble)
+            if output := outputs.get((trouble.app, trouble.key)):
+                yield from _tail(output)
 
 
 def _trouble(trouble: Trouble) -> Iterator[Block]:
