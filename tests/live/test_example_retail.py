@@ -93,7 +93,8 @@ def retail(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Retail]:
         if request.param == "embedded":
             url = stack.enter_context(started_ledger(tmp_path / ".sluice"))
             desk = Typist(tmp_path, SLUICE_APPS=APPS, RETAIL_DATA=str(data))
-            stack.enter_context(desk.starts("up"))
+            log = stack.enter_context((tmp_path / "up.log").open("w"))
+            stack.enter_context(desk.starts("up", log=log))
             ledger = stack.enter_context(closing(Ledger(url)))
         else:
             ledger = request.getfixturevalue("ledger")

@@ -27,8 +27,8 @@ from tests.ops.typist import ROOT
 
 COMPOSE = ROOT / "ops" / "deploy" / "compose"
 PARTS = ("control", "worker", "console")
-#: Addresses without a password, which are passed on unchanged.
-OPEN = {"SLUICE_BLOBS_URL", "SLUICE_LINEAGE_URL"}
+#: Addresses without a password, and the path of a file with digests of tokens. They are passed on unchanged.
+OPEN = {"SLUICE_BLOBS_URL", "SLUICE_CONSOLE_TOKENS", "SLUICE_LINEAGE_URL"}
 _SECRET = re.compile("URL|PASS|TOKEN|KEYS|HEADERS|AUTH")
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sluice.jobs.model.names import JobName
 from sluice.jobs.states import State
@@ -68,14 +68,17 @@ class Typist:
         return said.document
 
     @contextmanager
-    def starts(self, *words: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-        """Start a command beside the test. At the end it is killed if it has not ended by itself."""
+    def starts(
+        self, *words: str, log: IO[str] | None = None, **settings: str
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Start a command beside the test. At the end it is killed if it has not ended by itself. Its output goes to
+        ``log``, or to pipes. A test that does not read them needs a log if the command writes more than 64 kB."""
         process = subprocess.Popen(
             _command(words),
             cwd=self.folder,
             env=self.environment | settings,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=log or subprocess.PIPE,
+            stderr=log or subprocess.PIPE,
             text=True,
             preexec_fn=hear_interrupts,  # noqa: PLW1509 - it sets one signal handler and nothing else
         )
