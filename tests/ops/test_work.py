@@ -69,11 +69,11 @@ def test_a_run_shows_the_output_of_its_jobs_on_request(desk: Typist) -> None:
     assert "logged" not in said.err
 
 
-TALKER = """
+COUNTER = """
 from sluice import app
 
 @app(job_id="{n}", max_fails=0)
-def talk(n):
+def count_lines(n):
     for line in range(12):
         print("line", line)
     raise ValueError("no more")
@@ -81,15 +81,14 @@ def talk(n):
 
 
 def test_the_last_lines_of_a_failed_job_are_shown_at_the_end(desk: Typist) -> None:
-    desk.write("talker.py", TALKER)
-    _, end = desk.types("--apps", "talker.py", "run", "talk", "1").out.split("sluice logs talk 1\n")
+    desk.write("counter.py", COUNTER)
+    words = ("--apps", "counter.py", "run", "count_lines")
+    _, end = desk.types(*words, "1").out.split("sluice logs count_lines 1\n")
     *shown, verdict = end.splitlines()
     assert shown == ["    … 2 lines before", *(f"    line {line}" for line in range(2, 12))]
     assert verdict.startswith("failed: 1 failed in ")
-    after = desk.types("--apps", "talker.py", "run", "talk", "2", "--logs").out.split("sluice logs talk 2\n")[
-        1
-    ]
-    assert "line" not in after
+    _, end = desk.types(*words, "2", "--logs").out.split("sluice logs count_lines 2\n")
+    assert "line" not in end
 
 
 def test_a_failed_job_is_reported_with_its_error_and_a_command(desk: Typist) -> None:
