@@ -20,8 +20,8 @@ GATHER_S = 1.0
 class LateResults:
     """Results that the ledger has refused, because their jobs were taken back or cancelled, on their way to the log.
 
-    The first is logged at once, unless it had to wait for the ledger: then others follow. Later ones are logged
-    together, at the first call of ``log`` after ``GATHER_S``.
+    The first is logged at once, unless others will follow. Later ones are logged together, at the first call of ``log``
+    after ``GATHER_S``.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -30,12 +30,14 @@ class LateResults:
         self._gathered: list[Subject] = []
         self._logged_at = -math.inf
 
-    def log(self, subjects: Iterable[Subject] = (), *, waited_s: float = 0.0, at_once: bool = False) -> None:
-        """Add results, and log what is due; with ``at_once``, everything. ``waited_s`` is the time that the ledger has
-        taken."""
+    def log(
+        self, subjects: Iterable[Subject] = (), *, others_follow: bool = False, at_once: bool = False
+    ) -> None:
+        """Add results, and log what is due; with ``at_once``, everything. ``others_follow``: an outage has delayed
+        these, so other late results come soon."""
         with self._lock:
             now = self._clock()
-            if waited_s > GATHER_S and not self._gathered:
+            if others_follow and not self._gathered:
                 self._logged_at = now
             self._gathered += subjects
             if not self._gathered or (now < self._logged_at + GATHER_S and not at_once):

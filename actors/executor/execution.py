@@ -23,7 +23,7 @@ from sluice.actors.executor.batches import (
     SlowRunWatchdog,
 )
 from sluice.actors.executor.breakers import has_failed
-from sluice.actors.executor.claims_in_flight import ClaimsInFlight
+from sluice.actors.executor.claims_in_flight import GATHER_S, ClaimsInFlight
 from sluice.actors.executor.coroutine_loop import COROUTINES_MAX, CoroutineLoop, CoroutineRun
 from sluice.actors.executor.job_services import (
     PartitionAcknowledger,
@@ -500,7 +500,10 @@ class Execution:
         if settled.refused:
             news = self._holdings.note_gone(settled.refused)
             subjects = [self._holdings.subject_of(claim) for claim in news]
-            self._holdings.late_results.log(subjects, waited_s=self._holdings.clock() - began)
+            has_waited = self._holdings.clock() - began > GATHER_S
+            self._holdings.late_results.log(
+                subjects, others_follow=has_waited or self._ledger.outages.is_open
+            )
         if self._holdings.draining:
             self._note_handed_back(outcomes, settled.refused)
         self._observers.recorded(outcomes, settled.refused)

@@ -187,8 +187,8 @@ def test_late_results_are_logged_at_once_and_then_together(caplog: pytest.LogCap
     late.log()
     late.log()
     moment[0] += GATHER_S
-    late.log([Subject(app="left", key="3")], waited_s=2 * GATHER_S)
-    late.log([Subject(app="left", key="4")], waited_s=2 * GATHER_S)
+    late.log([Subject(app="left", key="3")], others_follow=True)
+    late.log([Subject(app="left", key="4")], others_follow=True)
     late.log(at_once=True)
     assert [record.getMessage().partition(" came")[0] for record in caplog.records] == [
         "the result of left/1",
