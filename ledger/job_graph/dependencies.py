@@ -206,12 +206,13 @@ VERDICT = (
 _HOLD_PARENTS = """
 SELECT id FROM job WHERE id IN (SELECT parent FROM need WHERE child = ANY(%(jobs)s)) ORDER BY id FOR SHARE
 """
+_HOLD_UNSETTLED = f"""
+SELECT need.child FROM need JOIN job parent ON parent.id = need.parent
+WHERE need.child = ANY(%(jobs)s) AND need.met IS DISTINCT FROM {VERDICT}
+ORDER BY need.child, need.gate, need.parent FOR UPDATE OF need
+"""
 _SETTLE_FOR_CHILDREN = f"""
-WITH held AS MATERIALIZED (
-    SELECT need.child FROM need JOIN job parent ON parent.id = need.parent
-    WHERE need.child = ANY(%(jobs)s) AND need.met IS DISTINCT FROM {VERDICT}
-    ORDER BY need.child, need.gate, need.parent FOR UPDATE OF need
-)
+WITH held AS MATERIALIZED ({_HOLD_UNSETTLED})
 UPDATE need SET met = {VERDICT}
 FROM job parent
 WHERE (SELECT count(*) FROM held) > 0
@@ -402,6 +403,7 @@ def lock_waiting(tx: Tx, children: list[int]) -> list[int]:
     if not children:
         return []
     tx.rows(_HOLD_PARENTS, jobs=children)
+    tx.rows(_HOLD_UNSETTLED, jobs=children)
     tx.rows(_HOLD_GATES, jobs=children)
     return tx.column(_HOLD_WAITING, jobs=children)
 

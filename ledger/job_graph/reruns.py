@@ -170,11 +170,9 @@ def hold(tx: Tx, jobs: list[int]) -> None:
 
 def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> RerunJobs:
     """Run these jobs again, with their dead ancestors and descendants. The note is written for the named jobs only."""
-    return (
-        _rerun(tx, reach(tx, jobs, downstream=downstream), named=jobs, note=note)
-        if jobs
-        else RerunJobs([], [])
-    )
+    if not jobs:
+        return RerunJobs([], [])
+    return _rerun(tx, reach(tx, jobs, downstream=downstream), named=jobs, note=note)
 
 
 def reach(tx: Tx, jobs: list[int], *, downstream: bool) -> list[int]:

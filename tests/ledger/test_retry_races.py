@@ -195,3 +195,32 @@ def test_retries_of_jobs_with_a_common_child_meet_without_a_deadlock(
         swapped=swapped,
         most=STATEMENTS_MAX,
     )
+
+
+class UnpropagatedEnd(Acts):
+    """World in which ``c`` waits for ``a`` and ``b``. ``b`` has succeeded, and ``a`` is cancelled, of which ``c`` is
+    not notified yet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.world.apps("a -> c, b -> c")
+        self.world.submit("c")
+        self.world.finish("b")
+        self.late = self.cancel_job("a")(self.world.ledger)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+def test_a_recount_and_a_propagation_to_the_same_job_meet_without_a_deadlock(
+    embedded_url: str, swapped: bool
+) -> None:
+    def finish(m: UnpropagatedEnd) -> None:
+        m.world.finish("b")
+        assert m.world.state("c") is State.UPSTREAM_FAILED
+
+    meet_and_finish(
+        lambda: UnpropagatedEnd(embedded_url),
+        lambda m: (m.plan("b", rerun="job", push="wanted"), m.handle(*m.late)),
+        finish,
+        swapped=swapped,
+        most=STATEMENTS_MAX,
+    )
