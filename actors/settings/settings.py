@@ -22,7 +22,7 @@ from sluice.actors.settings.tenants import read_tenants
 from sluice.broker.signing import NO_KEYS, Keyring, parse_keys
 from sluice.jobs.model.submission import UNKNOWN_APP_GRACE_S
 from sluice.jobs.observe.failpoints import CrashOrder, read_crash
-from sluice.jobs.observe.log_context import RunReports
+from sluice.jobs.observe.log_context import DEFAULT_REPORTS, RunReports
 from sluice.jobs.policy.sandbox_settings import Fence, SandboxLevel
 from sluice.jobs.policy.tenants import NO_SETTINGS, Tenants
 from sluice.jobs.programs.source import Rules
@@ -86,7 +86,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     unknown_app_grace_s: float = UNKNOWN_APP_GRACE_S
     process: str = "sluice"
     log: str = "text"
-    run_reports: RunReports = RunReports()
+    run_reports: RunReports = DEFAULT_REPORTS
     trace: bool = False
     trace_headers: dict[str, str] = {}
     traceparent: str | None = None

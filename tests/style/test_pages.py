@@ -75,11 +75,12 @@ def test_the_texts_of_the_console_keep_the_limits_of_the_patterns() -> None:
     found = sum(map(prose.counted, sources), Counter[str]())
     assert found["console: words"] > 2_000
     assert prose.over_the_limit(found) == {}
-    assert [
-        piece.kind
-        for piece in prose.pieces(Source("a.js", 's("Four words of text", `and ${n} more of it`); // no'))
-    ] == [
-        "message",
-        "template",
-        "comment",
+
+
+def test_the_prose_of_a_script_is_its_comments_and_messages() -> None:
+    script = Source("a.js", 's("Four words of text", `and ${n} more of it`, "two words"); // no')
+    assert [(piece.kind, piece.text) for piece in prose.pieces(script)] == [
+        ("message", "Four words of text"),
+        ("template", "and X more of it"),
+        ("comment", "no"),
     ]
