@@ -221,8 +221,9 @@ def test_a_run_that_fails_in_its_transaction_leaves_no_writes(bench: Bench) -> N
     assert bench.world.state("broken") is State.FAILED
 
 
-def test_a_late_result_is_dropped_with_one_log_line_and_the_worker_continues(
-    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("is_away", [False, True], ids=["", "in an outage"])
+def test_late_results_are_dropped_with_a_log_line_and_the_worker_continues(
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_away: bool
 ) -> None:
     """The groomer ends the round during the run. Whether the run then succeeds or fails makes no difference."""
     world, gate = bench.world, tmp_path / "gate"
@@ -238,14 +239,16 @@ def test_a_late_result_is_dropped_with_one_log_line_and_the_worker_continues(
         world.beat(bench.worker)
         world.tick()
         before = [(world.state(app), world.history(app)) for app in world.defined]
+        if is_away:
+            world.ledger.outages.failed("refused", part="a test")
         gate.touch()
         assert [each.result(timeout=30).verdicts for each in late] == [["acknowledged"]] * 2
     assert {state for state, _ in before} == {State.TIMED_OUT}
     assert [(world.state(app), world.history(app)) for app in world.defined] == before
-    # The first is logged at once, and the other one a moment later, by the next heartbeat.
+    # The first is logged at once, and the other one a moment later, by the next heartbeat. In an outage, both are.
     bench.holdings.late_results.log(at_once=True)
     told = [record.getMessage() for record in caplog.records if "came too late" in record.getMessage()]
-    assert len(told) == 2
+    assert len(told) == (1 if is_away else 2)
     assert ["".join(told).count(name) for name in ("fine/1", "broken/1")] == [1, 1]
     world.submit("fine", "2")
     bench.hint("fine", "2")
