@@ -47,9 +47,10 @@ _MARKED = """
 SELECT number, paused_at IS NOT NULL, notify IS NOT NULL FROM submission
 WHERE number = ANY(%(numbers)s) AND (paused_at IS NOT NULL OR notify IS NOT NULL)
 """
-_WANTERS = """
-SELECT DISTINCT submission.number FROM submission_job JOIN submission ON submission.number = submission_job.submission
-WHERE submission_job.job = ANY(%(jobs)s)
+_HOLD_STILL_FOR_JOBS = f"""
+SELECT pg_advisory_xact_lock_shared({_STILL}, slot) FROM (
+    SELECT DISTINCT mod(submission, {_LOCKS_MAX})::int AS slot FROM submission_job WHERE job = ANY(%(jobs)s)
+    ORDER BY slot) slots
 """
 
 # A submission that is only received requests no job yet, and the planner that plans it holds its row.
@@ -160,7 +161,7 @@ def lock_pauses(tx: Tx, numbers: Collection[int]) -> SubmissionMarks:
 
 def lock_pauses_of_requesters(tx: Tx, jobs: list[int]) -> None:
     """Keep the submissions that request these jobs from being paused or resumed until the transaction ends."""
-    lock_pauses(tx, tx.column(_WANTERS, jobs=jobs))
+    tx.rows(_HOLD_STILL_FOR_JOBS, jobs=jobs)
 
 
 def apply(tx: Tx, jobs: list[int]) -> list[ReadyJob]:

@@ -13,7 +13,7 @@ from sluice.ledger.limits import pauses as ledger_pausing
 from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 
 #: Upper limit of the number of statements of the handlers in these races.
-STATEMENTS_MAX = 80
+STATEMENTS_MAX = 60
 
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 

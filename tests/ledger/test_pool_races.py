@@ -11,7 +11,7 @@ from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 from tests.world import LEASE_S
 
 #: Upper limit of the number of statements of the handlers in these races.
-STATEMENTS_MAX = 80
+STATEMENTS_MAX = 60
 LIMIT = 2
 
 Pair = Callable[["Meeting"], tuple[Act, Act]]
