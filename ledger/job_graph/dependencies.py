@@ -211,6 +211,11 @@ SELECT need.child FROM need JOIN job parent ON parent.id = need.parent
 WHERE need.child = ANY(%(jobs)s) AND need.met IS DISTINCT FROM {VERDICT}
 ORDER BY need.child, need.gate, need.parent FOR UPDATE OF need
 """
+# Needs before gates: the subquery is evaluated first.
+_HOLD_UNSETTLED_AND_GATES = f"""
+WITH held AS MATERIALIZED ({_HOLD_UNSETTLED})
+SELECT child FROM gate WHERE (SELECT count(*) FROM held) >= 0 AND child = ANY(%(jobs)s) ORDER BY child, gate FOR UPDATE
+"""
 _SETTLE_FOR_CHILDREN = f"""
 WITH held AS MATERIALIZED ({_HOLD_UNSETTLED})
 UPDATE need SET met = {VERDICT}
@@ -403,8 +408,7 @@ def lock_waiting(tx: Tx, children: list[int]) -> list[int]:
     if not children:
         return []
     tx.rows(_HOLD_PARENTS, jobs=children)
-    tx.rows(_HOLD_UNSETTLED, jobs=children)
-    tx.rows(_HOLD_GATES, jobs=children)
+    tx.rows(_HOLD_UNSETTLED_AND_GATES, jobs=children)
     return tx.column(_HOLD_WAITING, jobs=children)
 
 

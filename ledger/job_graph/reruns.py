@@ -227,6 +227,8 @@ def _rerun(
 ) -> RerunJobs:
     """Run exactly these jobs again. ``requested`` are the jobs with new requests. None means all of them."""
     rerun_jobs = tx.column(_RERUN, jobs=jobs, named=[*named], note=note)
+    if not rerun_jobs and requested is None:
+        return RerunJobs([], [])
     dependencies.remove_from_outbox(tx, rerun_jobs)
     forget_ended(tx, rerun_jobs if requested is None else requested)
     tx.rows(_HOLD_OPEN_CHILDREN, jobs=rerun_jobs)
