@@ -65,14 +65,14 @@ _FOR_USERS = b"SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL sear
 _FOR_US = b"SET LOCAL idle_in_transaction_session_timeout TO DEFAULT; RESET search_path"
 
 
-class RemovedMeanwhile(Exception):
-    """A row that the transaction has read was removed by another one, because it was old. A repetition of the
-    transaction finds that it does not exist."""
+class ChangedMeanwhile(Exception):
+    """Another transaction has removed an old row, or cancelled a submission, that this one has read as it was before. A
+    repetition of the transaction sees the change."""
 
 
 #: Transient errors, after which the transaction is run again.
 _ONCE_MORE = (
-    RemovedMeanwhile,
+    ChangedMeanwhile,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
     psycopg.errors.InvalidSqlStatementName,

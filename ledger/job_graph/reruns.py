@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
-from sluice.ledger.database.connection import RemovedMeanwhile, Tx
+from sluice.ledger.database.connection import ChangedMeanwhile, Tx
 from sluice.ledger.database.transitions import NOW, interval, move
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import forget_ended
@@ -150,13 +150,13 @@ def with_upstream_failed(tx: Tx, jobs: list[int]) -> dict[JobName, int]:
 
 
 def keep(tx: Tx, jobs: Collection[int]) -> None:
-    """Lock jobs that this transaction requests, so that none is removed. RemovedMeanwhile if one was.
+    """Lock jobs that this transaction requests, so that none is removed. ChangedMeanwhile if one was.
 
     Call this after the jobs that run again are locked. Two transactions can have this lock at the same time, and then
     both would wait for the stronger one.
     """
     if len(tx.rows(_KEEP, jobs=[*jobs])) < len(jobs):
-        raise RemovedMeanwhile
+        raise ChangedMeanwhile
 
 
 def hold(tx: Tx, jobs: list[int]) -> None:

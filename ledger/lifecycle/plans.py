@@ -19,7 +19,7 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import EntryState, JobPlan, KnownJob, PlannedJob, RequestReason, RerunRequest
 from sluice.jobs.states import TERMINAL, By, State, sql_list
-from sluice.ledger.database.connection import RemovedMeanwhile, Tx
+from sluice.ledger.database.connection import ChangedMeanwhile, Tx
 from sluice.ledger.job_graph import (
     demand,
     dependencies,
@@ -115,7 +115,7 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     marks = pauses.lock_pauses(tx, {number for number, _, _ in plan.requests})
     made, begun = insertion.insert(tx, plan.jobs, begin=not marks.paused)
     if not tx.seen_jobs.isdisjoint(made):
-        raise RemovedMeanwhile
+        raise ChangedMeanwhile
     held = _hold(tx, plan, made, is_notifying=bool(marks.notifying))
     older = held.ids
     ids = made | older
@@ -239,7 +239,7 @@ def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], *, is_notifying: boo
     tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again, **_most_urgent(plan))
     held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
     if len(held.ids) < len(older):
-        raise RemovedMeanwhile
+        raise ChangedMeanwhile
     # Nothing requested the jobs that they add, and now something may.
     dependencies.add_to_outbox(tx, held.expanding)
     return held

@@ -24,7 +24,7 @@ from sluice.jobs.model.submission import COMPENSATION, SAGA, Refusal, Submission
 from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
-from sluice.ledger.database.connection import RemovedMeanwhile, Tx, arrays
+from sluice.ledger.database.connection import ChangedMeanwhile, Tx, arrays
 from sluice.ledger.database.driver import Row
 from sluice.ledger.database.notify import ENDS
 from sluice.ledger.database.transitions import NOW, move
@@ -268,7 +268,7 @@ def _conflicts(tx: Tx, rows: Sequence[_Row], repeated: Sequence[int]) -> list[in
         return []
     differing = tx.rows(_DIFFERING, **_given([rows[place] for place in repeated]))
     if any(is_gone for _, is_gone in differing):
-        raise RemovedMeanwhile
+        raise ChangedMeanwhile
     return [repeated[nth - 1] for nth, _ in differing]
 
 

@@ -21,7 +21,7 @@ MUTANTS = {
         code(job_removal, "_lock", _only_lock), first=22
     ),
     "a plan is not repeated if a job that it has found is removed": _of_removals(
-        code(plans, "RemovedMeanwhile", LookupError), first=14
+        code(plans, "ChangedMeanwhile", LookupError), first=14
     ),
     "the largest claim of removed jobs is forgotten": _of_removals(
         sql(job_removal, "_RAISE_FLOOR", "max(claim)", "0 * max(claim)")
