@@ -37,13 +37,19 @@ from sluice.ledger.limits.pauses import SubmissionMarks
 from sluice.ledger.notifications import subscriptions
 from sluice.ledger.notifications.subscriptions import SubscribedJob
 
+_ENDED = sql_list(*sorted(TERMINAL))
 # Lock rows that will be written FOR UPDATE from the start: upgrading a share lock invites a deadlock. Jobs that are
-# less urgent than the most urgent job of the plan may be raised.
+# less urgent than the most urgent job of the plan may be raised. If a live job is locked, all of them are: another
+# transaction may end several of them together, in the order of their ids.
+_IS_WRITTEN = f"""
+(state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[]) OR priority < %(priority)s
+ OR coalesce(effective_deadline, 'infinity') > %(end_before)s::timestamptz)
+"""
+_LIVES = f"CASE WHEN state NOT IN ({_ENDED}) THEN true END"
 _HOLD_WRITTEN = f"""
 SELECT id FROM job
-WHERE id = ANY(%(jobs)s) AND (state = '{State.EXPECTED}' OR paused OR id = ANY(%(again)s::bigint[])
-    OR CASE WHEN state NOT IN ({sql_list(*sorted(TERMINAL))}) THEN priority < %(priority)s
-           OR coalesce(effective_deadline, 'infinity') > %(end_before)s::timestamptz END)
+WHERE id = ANY(%(jobs)s) AND (paused OR id = ANY(%(again)s::bigint[])
+    OR {_LIVES} AND EXISTS (SELECT 1 FROM job WHERE id = ANY(%(jobs)s) AND {_LIVES} AND {_IS_WRITTEN}))
 ORDER BY id FOR UPDATE
 """
 _HOLD = f"""

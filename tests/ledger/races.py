@@ -3,7 +3,7 @@
 import atexit
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
@@ -224,8 +224,12 @@ class Acts:
 
     def record(self, claimed: ClaimedJob, ending: Ending = Ending.DONE) -> Act:
         """Record the outcome of a claimed job."""
-        outcome = {claimed.right: Outcome(ending=ending)}
-        return lambda ledger: list(transactions.record(ledger, outcome)[0])
+        return self.record_all([claimed], ending)
+
+    def record_all(self, claimed: Iterable[ClaimedJob], ending: Ending = Ending.DONE) -> Act:
+        """Record the outcomes of claimed jobs together."""
+        outcomes = {each.right: Outcome(ending=ending) for each in claimed}
+        return lambda ledger: list(transactions.record(ledger, outcomes)[0])
 
     def judge(self, job: int) -> Act:
         """Judge a job with a recorded outcome."""

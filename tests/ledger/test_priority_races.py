@@ -125,6 +125,14 @@ def _a_plan_and_the_judgement_of_its_parent(m: Acts) -> tuple[Act, Act]:
     return m.plan("d", policy={"priority": 7}), m.judge(m.run("a"))
 
 
+def _a_plan_and_the_end_of_both_parents(m: Acts) -> tuple[Act, Act]:
+    """One transaction records the ends of ``b`` and ``c``. Only ``c`` is less urgent than the plan."""
+    _define(m.world, "bcd", "bd", "cd")
+    m.world.submit("b", policy={"priority": 7})
+    m.world.submit("c")
+    return m.plan("d", policy={"priority": 7}), m.record_all([m.world.take(name) for name in "bc"])
+
+
 @pytest.mark.parametrize(
     "arrange",
     [
@@ -132,6 +140,7 @@ def _a_plan_and_the_judgement_of_its_parent(m: Acts) -> tuple[Act, Act]:
         _a_plan_and_one_for_its_parents,
         _a_plan_and_the_claim_of_its_parent,
         _a_plan_and_the_judgement_of_its_parent,
+        _a_plan_and_the_end_of_both_parents,
     ],
 )
 @pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
