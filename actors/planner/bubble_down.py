@@ -18,6 +18,7 @@ from sluice.jobs.observe.log_context import about, of_name
 from sluice.jobs.states import LIVE, State
 from sluice.ledger.database.connection import Tx
 from sluice.ledger.job_graph import demand, dependencies, expansions, known_jobs
+from sluice.ledger.job_graph.submission_locks import SharedSubmissionLocks
 from sluice.ledger.keyspaces import freshness
 from sluice.ledger.lifecycle import plans, submissions
 from sluice.planner.bubble_up.merge import Push, follow, may_be_pushed, merge_pushes
@@ -66,20 +67,21 @@ def push_children(tx: Tx, catalogue: Catalogue, ended: list[int], *, left_open: 
     ``left_open`` jobs have expansions that were not planned because no submission requested the jobs. A job of them
     that is requested now stays in the outbox.
     """
+    held = demand.lock_out_cancellations(tx, ended)
     requested = expansions.lock_requested(tx, left_open) if left_open else ()
     ended = [job for job in ended if job not in requested]
-    planned = dict(_planned(catalogue, _open_pushes(tx, catalogue, ended)))
+    planned = dict(_planned(catalogue, _open_pushes(tx, catalogue, ended, held)))
     told = plans.plan(tx, merge_pushes(catalogue, planned)) if planned else None
     dependencies.remove_from_outbox(tx, ended)
     submissions.settle_blocked_by(tx, ended)
     return [*announce(tx, follow_turns(tx, catalogue, told))] if told else []
 
 
-def _open_pushes(tx: Tx, catalogue: Catalogue, ended: list[int]) -> list[Push]:
+def _open_pushes(tx: Tx, catalogue: Catalogue, ended: list[int], held: SharedSubmissionLocks) -> list[Push]:
     """Return the pushes of these jobs that have a child to plan. A child that has already ended is not run again
     because its parent was."""
     relation = WorkIdRelation(catalogue)
-    pushers = demand.parents_to_push(tx, ended)
+    pushers = demand.parents_to_push(tx, ended, held)
     pushes = [push for pusher in pushers for push in _pushes(catalogue, relation, pusher)]
     states = known_jobs.find(tx, sorted({push.child for push in pushes}))
     live = [push for push in pushes if push.child not in states or states[push.child].state in LIVE]

@@ -13,7 +13,7 @@ from sluice.jobs.errors import BadRequest
 from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import Submission
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.job_graph import dependencies
+from sluice.ledger.job_graph import demand, dependencies
 from sluice.ledger.job_graph.dependencies import Propagated, add_to_outbox
 from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream
 from sluice.ledger.keyspaces import freshness, partitions
@@ -80,6 +80,7 @@ def _replan(tx: Tx, catalogue: Catalogue, walks: list[Walk]) -> Propagated:
     for walk in walks:
         if catalogue.may_need_others(walk.submission.app):
             told = dependencies.together([told, _replan_with_others(tx, catalogue, walk)])
+    demand.require_uncancelled(tx, {walk.number for walk in walks})
     return told
 
 

@@ -64,7 +64,9 @@ def _see_to(tx: Tx, *, catalogue: Catalogue, ids: list[str]) -> tuple[bool, Sequ
     schedules.move(tx, [each.standing for each in settled], before)
     fired = schedules.record(tx, [firing for each in settled for firing in each.firings])
     asked = [wanted for each in settled for wanted in _asked(each, fired)]
-    ended = [job for each in settled if _asked(each, fired) for job in _cancel(tx, each.replaced)]
+    ended = submissions.cancel_all(
+        tx, [id for each in settled if _asked(each, fired) for id in each.replaced]
+    )
     messages = tell(ended)
     if asked:
         _submit(tx, asked)
@@ -112,8 +114,3 @@ def _wanted(settled: ScheduleResult) -> list[Submission]:
 def _asked(settled: ScheduleResult, fired: set[str]) -> list[Submission]:
     """Return the submissions to make. A due time may have been fired by hand before it came."""
     return [wanted for wanted in _wanted(settled) if wanted.require_id() in fired]
-
-
-def _cancel(tx: Tx, ids: Sequence[str]) -> list[int]:
-    """Cancel replaced submissions, and return the jobs that end by this."""
-    return [job for id_ in ids for job in submissions.cancel(tx, id_) or ()]

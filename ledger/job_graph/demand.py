@@ -1,6 +1,6 @@
 """Requests: the rows that tie submissions to jobs, and the submissions that get more jobs when a job ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from msgspec import Struct
@@ -10,9 +10,10 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import JSON, SubmissionState
 from sluice.jobs.states import LIVE, UNSUCCESSFUL, State, sql_list
-from sluice.ledger.database.connection import Tx, arrays
+from sluice.ledger.database.connection import ChangedMeanwhile, Tx, arrays
 from sluice.ledger.database.transitions import NOW
 from sluice.ledger.job_graph.shared_kwargs import KWARGS
+from sluice.ledger.job_graph.submission_locks import CANCELLATIONS, SharedSubmissionLocks
 
 #: SQL that is true if a submission still requests a job. A submission that has ended still requests the jobs that it
 #: pushed, because these may start long after the requested jobs have ended. A cancelled submission requests nothing.
@@ -104,6 +105,11 @@ WHERE submission_job.job = ANY(%(jobs)s) AND submission_job.request_reason = {Re
 """
 
 
+_CANCELLED = f"""
+SELECT number FROM submission WHERE number = ANY(%(numbers)s) AND state = '{SubmissionState.CANCELLED}'
+"""
+
+
 class ParentToPush(Struct, frozen=True):
     """A job with an outcome, and the submissions that also request the children that wait for this outcome."""
 
@@ -121,9 +127,28 @@ class ParentToPush(Struct, frozen=True):
         return JobName(self.app, self.key)
 
 
-def parents_to_push(tx: Tx, jobs: list[int]) -> list[ParentToPush]:
-    """Return the jobs among these that have children to be planned although no submission requested them."""
-    return tx.structs(ParentToPush, _PUSHERS, jobs=jobs)
+def lock_out_cancellations(tx: Tx, jobs: list[int]) -> SharedSubmissionLocks:
+    """Keep the submissions that request these jobs from being cancelled until the transaction ends. Call it first: a
+    cancellation locks jobs after this lock."""
+    return CANCELLATIONS.share_for_jobs(tx, jobs)
+
+
+def parents_to_push(tx: Tx, jobs: list[int], held: SharedSubmissionLocks) -> list[ParentToPush]:
+    """Return the jobs among these that have children to be planned although no submission requested them. ``held`` is
+    the result of ``lock_out_cancellations``. ChangedMeanwhile if another submission has requested a job after it.
+    """
+    parents = tx.structs(ParentToPush, _PUSHERS, jobs=jobs)
+    if not all(held.contain(number) for parent in parents for number in parent.submissions):
+        raise ChangedMeanwhile
+    return parents
+
+
+def require_uncancelled(tx: Tx, numbers: Collection[int]) -> None:
+    """Raise ChangedMeanwhile if any of these submissions was cancelled after this transaction has read it. Call it when
+    the jobs that they request are locked. A cancellation that comes later waits for these locks, and then finds the
+    jobs that this transaction has created."""
+    if numbers and tx.rows(_CANCELLED, numbers=sorted(numbers)):
+        raise ChangedMeanwhile
 
 
 class PossiblePushes(NamedTuple):

@@ -32,6 +32,7 @@ from sluice.ledger.job_graph import known_jobs
 from sluice.ledger.job_graph.demand import UNWANTED, WAKING, WATCHING
 from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import move_out
+from sluice.ledger.job_graph.submission_locks import CANCELLATIONS
 from sluice.ledger.lifecycle import plan_attempts, requests
 from sluice.ledger.lifecycle.requests import BODY
 from sluice.ledger.lifecycle.rounds import interrupt
@@ -356,15 +357,30 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
     Sagas among them that have started are not cancelled yet, but undone first (``abortion``). The jobs are locked
     before the requests of other submissions are read, in a later statement. A plan that requests such a job locks it
     too. So either the plan sees it cancelled, or this transaction sees it requested.
+
+    Transactions that plan children of its jobs have ended before the jobs are read. A transaction that plans another
+    alternative of a job has locked that job. When this one gets the lock, it reads again which jobs are requested.
     """
+    CANCELLATIONS.take_alone(tx, id)
     numbers = tx.column(_CANCEL, id=id)
     if not numbers:
         return None
     compensate(tx, numbers)
-    candidates = tx.column(_WANTED_BY, numbers=numbers)
-    cancelled = cancel_unwanted(tx, candidates)
-    pauses.apply_to_unrequested(tx, sorted(set(candidates).difference(cancelled)))
+    cancelled: list[int] = []
+    locked: set[int] = set()
+    while candidates := [job for job in tx.column(_WANTED_BY, numbers=numbers) if job not in locked]:
+        locked.update(candidates)
+        cancelled += cancel_unwanted(tx, candidates)
+    pauses.apply_to_unrequested(tx, sorted(locked.difference(cancelled)))
     return cancelled
+
+
+def cancel_all(tx: Tx, ids: Sequence[str]) -> list[int]:
+    """Cancel these submissions as ``cancel`` does, and return the jobs."""
+    if not ids:
+        return []
+    CANCELLATIONS.take_alone(tx, *ids)
+    return [job for id in ids for job in cancel(tx, id) or ()]
 
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:

@@ -7,10 +7,8 @@ arrives finishes its round, and its next round waits.
 Races: a transaction that changes which submissions request a job, or which of these are paused, locks the job. It then
 reads the requesting submissions in a later statement (``_reconsider``). So the second of two such transactions sees the
 first one's changes. The second one cannot see a job that the first one has just created or rerun. So a transaction
-that creates or revives jobs first keeps their submissions from being paused or resumed (``lock_pauses``).
-
-These are advisory locks and not row locks. A row lock that one short plan after another shares would starve the pause
-that waits for all of them, and each plan would write the row. Lock order: these locks, submissions, jobs in id order.
+that creates or revives jobs first keeps their submissions from being paused or resumed (``lock_pauses``), by advisory
+locks (``job_graph.submission_locks``). Lock order: these locks, submissions, jobs in id order.
 
 A crash leaves nothing, because each operation is one transaction. The groomer repeats notifications that were not sent.
 """
@@ -32,27 +30,12 @@ from sluice.ledger.job_graph.readiness import (
     move_out,
     split_slot_waiters,
 )
+from sluice.ledger.job_graph.submission_locks import PAUSES
 
-#: First of the two keys of the advisory locks. The second is the submission's number modulo ``_LOCKS_MAX``.
-_STILL = 5_318_009
-#: Most of these locks that one transaction holds, however many submissions it concerns.
-_LOCKS_MAX = 64
-_SLOTS = f"""
-(SELECT DISTINCT mod(number, {_LOCKS_MAX})::int AS slot FROM unnest(%(numbers)s::bigint[]) AS given (number)
- ORDER BY slot) slots
-"""
-_HOLD_STILL = f"SELECT pg_advisory_xact_lock_shared({_STILL}, slot) FROM {_SLOTS}"
-_HOLD_ALONE = f"SELECT pg_advisory_xact_lock({_STILL}, slot) FROM {_SLOTS}"
 _MARKED = """
 SELECT number, paused_at IS NOT NULL, notify IS NOT NULL FROM submission
 WHERE number = ANY(%(numbers)s) AND (paused_at IS NOT NULL OR notify IS NOT NULL)
 """
-_HOLD_STILL_FOR_JOBS = f"""
-SELECT pg_advisory_xact_lock_shared({_STILL}, slot) FROM (
-    SELECT DISTINCT mod(submission, {_LOCKS_MAX})::int AS slot FROM submission_job WHERE job = ANY(%(jobs)s)
-    ORDER BY slot) slots
-"""
-
 # A submission that is only received requests no job yet, and the planner that plans it holds its row.
 _PAUSE_RECEIVED = f"""
 UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
@@ -62,7 +45,6 @@ _RESUME_RECEIVED = f"""
 UPDATE submission SET paused_at = NULL, next_plan_at = {NOW}
 WHERE id = %(id)s AND state = '{SubmissionState.RECEIVED}' AND paused_at IS NOT NULL RETURNING number
 """
-_NUMBER = "SELECT number FROM submission WHERE id = %(id)s"
 _PAUSE_ACTIVE = f"""
 UPDATE submission SET paused_at = coalesce(paused_at, {NOW})
 WHERE id = %(id)s AND state = '{SubmissionState.ACTIVE}' RETURNING number
@@ -119,7 +101,7 @@ def pause(tx: Tx, id: str) -> list[int] | None:
     """
     if tx.column(_PAUSE_RECEIVED, id=id):
         return []
-    numbers = _hold_alone(tx, id)
+    numbers = PAUSES.take_alone(tx, id)
     if not numbers or not tx.column(_PAUSE_ACTIVE, id=id):
         return None
     return _reconsider(tx, tx.column(_WANTED, number=numbers[0])).held_back
@@ -133,7 +115,7 @@ def resume(tx: Tx, id: str) -> ResumedSubmission | None:
     """
     if tx.column(_RESUME_RECEIVED, id=id):
         return ResumedSubmission([], [], is_planned=False)
-    numbers = _hold_alone(tx, id)
+    numbers = PAUSES.take_alone(tx, id)
     if not numbers or not tx.column(_RESUME_PLANNED, id=id):
         return None
     _, let_go, ready = _reconsider(tx, tx.column(_WANTED, number=numbers[0]))
@@ -151,7 +133,7 @@ def lock_pauses(tx: Tx, numbers: Collection[int]) -> SubmissionMarks:
     """Keep these submissions from being paused or resumed until the transaction ends. Return their marks."""
     if not numbers:
         return SubmissionMarks(set(), set())
-    tx.rows(_HOLD_STILL, numbers=sorted(numbers))
+    PAUSES.share(tx, numbers)
     marked = tx.rows(_MARKED, numbers=sorted(numbers))
     return SubmissionMarks(
         {number for number, paused, _ in marked if paused},
@@ -161,7 +143,7 @@ def lock_pauses(tx: Tx, numbers: Collection[int]) -> SubmissionMarks:
 
 def lock_pauses_of_requesters(tx: Tx, jobs: list[int]) -> None:
     """Keep the submissions that request these jobs from being paused or resumed until the transaction ends."""
-    tx.rows(_HOLD_STILL_FOR_JOBS, jobs=jobs)
+    PAUSES.share_for_jobs(tx, jobs)
 
 
 def apply(tx: Tx, jobs: list[int]) -> list[ReadyJob]:
@@ -196,13 +178,3 @@ def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
     released = split_slot_waiters(tx, tx.rows(_LET_GO_READY, jobs=others))
     let_go = released.waiting_for_slot + tx.column(_LET_GO, jobs=others)
     return _Reconsidered(held_back, let_go, [ReadyJob(*row) for row in released.ready])
-
-
-def _hold_alone(tx: Tx, id: str) -> list[int]:
-    """Lock out the transactions that hold this submission still. Return its number, or nothing if it does not exist.
-
-    A submission that appears after the first statement counts as missing: no transaction holds it yet.
-    """
-    numbers = tx.column(_NUMBER, id=id)
-    tx.rows(_HOLD_ALONE, numbers=numbers)
-    return numbers

@@ -4,11 +4,13 @@ Exactly the jobs that only paused submissions request wait.
 """
 
 from collections.abc import Callable
+from types import ModuleType
 
 import pytest
 
 from sluice.broker.messages import Cancel
 from sluice.jobs.model.job import Ending
+from sluice.ledger.job_graph import submission_locks
 from sluice.ledger.limits import pauses as ledger_pausing
 from tests.ledger.races import Act, Acts, finish_all_jobs, meet_and_finish
 
@@ -147,15 +149,19 @@ def test_a_pause_or_resumption_that_races_another_verb_keeps_the_rules(
 @pytest.mark.parametrize(
     ("lock", "without", "pairing"),
     [
-        ("_HOLD_STILL", "SELECT 1", (_pause_and_push, True)),
-        ("_HOLD", "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL", (_pause_both, False)),
+        ((submission_locks, "_SHARE"), "SELECT 1", (_pause_and_push, True)),
+        ((ledger_pausing, "_HOLD"), "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL", (_pause_both, False)),
     ],
 )
 def test_without_its_locks_a_pause_breaks_the_rule_about_paused_jobs(
-    embedded_url: str, monkeypatch: pytest.MonkeyPatch, lock: str, without: str, pairing: tuple[Pair, bool]
+    embedded_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    lock: tuple[ModuleType, str],
+    without: str,
+    pairing: tuple[Pair, bool],
 ) -> None:
     """Show that the races can fail."""
-    monkeypatch.setattr(ledger_pausing, lock, without)
+    monkeypatch.setattr(*lock, without)
     with pytest.raises(AssertionError, match="is paused if and only if"):
         _meet(embedded_url, pairing[0], swapped=pairing[1])
 
