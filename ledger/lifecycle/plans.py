@@ -122,7 +122,7 @@ def _enter(tx: Tx, plan: JobPlan) -> _Entered:
     made, begun = insertion.insert(tx, plan.jobs, begin=not marks.paused)
     if not tx.seen_jobs.isdisjoint(made):
         raise ChangedMeanwhile
-    held = _hold(tx, plan, made, is_notifying=bool(marks.notifying))
+    held = _hold(tx, plan, made, marks)
     older = held.ids
     ids = made | older
     reruns = [(rerun, _still_due(tx, rerun, ids)) for rerun in plan.reruns]
@@ -187,10 +187,13 @@ def _lend(tx: Tx, entered: _Entered, touched: list[int]) -> None:
 def _follow_pauses(tx: Tx, entered: _Entered, jobs: list[int]) -> list[ReadyJob]:
     """Pause or resume these jobs, and the older ones that a pause concerns, as their submissions are. Return the ready
     ones."""
-    wanted_in_vain = [
-        entered.ids[name] for number, name, _ in entered.plan.requests if number in entered.marks.paused
-    ]
+    wanted_in_vain = [entered.ids[name] for name in _wanted_in_vain(entered.plan, entered.marks)]
     return pauses.apply(tx, sorted({*entered.held_back, *jobs, *wanted_in_vain}))
+
+
+def _wanted_in_vain(plan: JobPlan, marks: SubmissionMarks) -> list[JobName]:
+    """Return the jobs that paused submissions request."""
+    return [name for number, name, _ in plan.requests if number in marks.paused]
 
 
 def _propagate(tx: Tx, entered: _Entered, touched: list[int], ready: list[ReadyJob]) -> Propagated:
@@ -232,34 +235,38 @@ class _Held(NamedTuple):
     expanding: list[int]
 
 
-def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], *, is_notifying: bool) -> _Held:
+def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], marks: SubmissionMarks) -> _Held:
     """Lock the plan's existing jobs, so that they cannot end before this transaction does."""
     older = [job.name for job in plan.jobs if job.name not in made]
     known = known_jobs.find(tx, older)
     if not older:
         return _held({}, [])
-    _lock_pauses(tx, plan, known)
+    reconsidered = _lock_pauses(tx, plan, known, marks)
     ids = {name: job.id for name, job in known.items()}
     written = [*plan.held, *(name for rerun in plan.reruns for name in rerun.names)]
-    again = [*ids.values()] if is_notifying else [ids[name] for name in written if name in ids]
+    again = [*ids.values()] if marks.notifying else [ids[name] for name in written if name in ids]
     tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again, **_most_urgent(plan))
     held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
-    if len(held.ids) < len(older):
+    if len(held.ids) < len(older) or not reconsidered.issuperset(held.paused):
         raise ChangedMeanwhile
     # Nothing requested the jobs that they add, and now something may.
     dependencies.add_to_outbox(tx, held.expanding)
     return held
 
 
-def _lock_pauses(tx: Tx, plan: JobPlan, known: Mapping[JobName, KnownJob]) -> None:
-    """Lock the pauses of the submissions that request the jobs which this plan revives or resumes. A pause locks its
-    jobs after this lock, so the plan does too."""
-    revived = {job.id for job in known.values() if job.is_paused or job.state is State.CANCELLED}
+def _lock_pauses(
+    tx: Tx, plan: JobPlan, known: Mapping[JobName, KnownJob], marks: SubmissionMarks
+) -> set[int]:
+    """Lock the pauses of the submissions that request the jobs which this plan revives, resumes or may pause. Return
+    the jobs. A pause locks its jobs after this lock, so the plan does too."""
+    jobs = {job.id for job in known.values() if job.is_paused or job.state in (State.CANCELLED, State.SPLIT)}
+    jobs.update(known[name].id for name in _wanted_in_vain(plan, marks) if name in known)
     for rerun in plan.reruns:
         named = [known[name].id for name in rerun.names if name in known]
-        revived.update(named if rerun.alone else reruns.reach(tx, named, downstream=rerun.downstream))
-    if revived:
-        pauses.lock_pauses_of_requesters(tx, sorted(revived))
+        jobs.update(named if rerun.alone else reruns.reach(tx, named, downstream=rerun.downstream))
+    if jobs:
+        pauses.lock_pauses_of_requesters(tx, sorted(jobs))
+    return jobs
 
 
 def _most_urgent(plan: JobPlan) -> Mapping[str, object]:

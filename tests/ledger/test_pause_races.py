@@ -60,6 +60,14 @@ def _pause_and_push(m: Meeting) -> tuple[Act, Act]:
     return m.pause(m.paused), m.judge(m.claimed.id)
 
 
+def _pause_and_push_for_a_paused_one(m: Meeting) -> tuple[Act, Act]:
+    """Pause a submission that requests ``d``, and judge ``a``, after which a paused submission requests ``d`` too."""
+    m.plan("d", id=m.later, push="wanted")(m.world.ledger)
+    m.pause(m.paused)(m.world.ledger)
+    m.record(m.claimed)(m.world.ledger)
+    return m.pause(m.later), m.judge(m.claimed.id)
+
+
 def _pause_and_claim(m: Meeting) -> tuple[Act, Act]:
     m.pause(m.other)(m.world.ledger)
     return m.pause(m.paused), m.claim("b")
@@ -123,6 +131,7 @@ PAIRS = [
     _pause_and_plan_itself,
     _pause_and_release_by_the_last_parent,
     _pause_and_push,
+    _pause_and_push_for_a_paused_one,
     _pause_and_claim,
     _pause_and_try_again,
     _pause_and_hand_back,
