@@ -8,6 +8,7 @@ external work.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
@@ -122,6 +123,11 @@ class SettleResult(NamedTuple):
     taken: list[ClaimedJob]
 
 
+class _MixedEndsError(Exception):
+    """Some of the jobs that end need a judgement, and others have been written already. All of them must be locked
+    first."""
+
+
 def settle(
     ledger: Ledger,
     catalogue: Catalogue,
@@ -131,23 +137,22 @@ def settle(
     names: Mapping[int, JobName] = MappingProxyType({}),
     paces_s: Mapping[str, float] | None = None,
 ) -> SettleResult:
-    """Record the outcomes, and claim jobs that may start now. The planner is notified of everything that must be judged
-    or planned.
+    """Record the outcomes, and claim jobs that may start now. Notify the planner of what it must judge or plan.
 
     Jobs that need no judgement succeed here: their children are notified, and some of the children that may start are
     claimed. One commit replaces three (record, judge, claim), without a message between them. ``names`` are the
     known names of the jobs. ``paces_s`` has the current mean duration of a run by app.
     """
-    jobs = [right.job for right in by_claim]
-    pushes = PossiblePushes.of(
-        {job: possible_pushes(catalogue, names[job]) if job in names else None for job in jobs}
-    )
-    apps = {names[job].app for job in jobs} if names.keys() >= {*jobs} else set[str]()
+    pushes, apps = _pushes_and_apps(catalogue, [right.job for right in by_claim], names)
 
-    def work(tx: Tx) -> SettleResult:
+    def work(tx: Tx, *, is_mixed: bool) -> SettleResult:
+        if is_mixed:
+            outcomes.lock(tx, by_claim)
         next_app = _next_app(catalogue, apps, capacity)
         finished = plain_successes.finish(tx, by_claim, pushes, next_app)
         rest = {right: outcome for right, outcome in by_claim.items() if right.job not in finished.apps}
+        if rest and finished.apps and not is_mixed:
+            raise _MixedEndsError
         recorded = outcomes.record(tx, rest) if rest else outcomes.NOTHING
         runtimes.note(tx, [*(paces_s or {}).items()])
         pushing, ready, taken = _propagate(tx, catalogue, finished, capacity, pushes)
@@ -156,7 +161,22 @@ def settle(
         event_counters.add(tx, {(CounterName.REFUSED, ""): len(recorded.refused)})
         return SettleResult([*messages, *_news(recorded)], recorded.refused, taken.jobs)
 
-    return ledger.transact(work, TransactionKind.SETTLE)
+    def transact(*, is_mixed: bool) -> SettleResult:
+        return ledger.transact(partial(work, is_mixed=is_mixed), TransactionKind.SETTLE)
+
+    try:
+        return transact(is_mixed=plain_successes.are_mixed(by_claim.values()))
+    except _MixedEndsError:
+        return transact(is_mixed=True)
+
+
+def _pushes_and_apps(
+    catalogue: Catalogue, jobs: Sequence[int], names: Mapping[int, JobName]
+) -> tuple[PossiblePushes, set[str]]:
+    """Return the children that may follow from these jobs, and the apps of the jobs if all names are known."""
+    pushes = {job: possible_pushes(catalogue, names[job]) if job in names else None for job in jobs}
+    apps = {names[job].app for job in jobs} if names.keys() >= {*jobs} else set[str]()
+    return PossiblePushes.of(pushes), apps
 
 
 def settle_alone(

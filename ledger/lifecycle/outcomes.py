@@ -6,7 +6,7 @@ end at once instead (``plain_successes``).
 A crash before the commit leaves the claim as it was.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -30,6 +30,7 @@ LOOK_AGAIN_S = 30.0
 #: The claims that a worker reports.
 CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
 HELD = "job.claim = given.claim"
+_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _RECORD = move(
     RECORD,
     By.EXECUTOR,
@@ -134,6 +135,8 @@ class Recorded(Struct, frozen=True):
 
 
 NOTHING = Recorded([], [], [], [], [])
+#: Endings that one statement records, for a judgement.
+_EXECUTED = {Ending.DONE, Ending.ERROR, Ending.UNDO_FAILED}
 
 
 def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
@@ -141,6 +144,8 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     by_ending: dict[Ending, list[Claim]] = {}
     for right, outcome in outcomes.items():
         by_ending.setdefault(outcome.ending, []).append(right)
+    if len(outcomes) > 1 and not by_ending.keys() <= _EXECUTED:
+        lock(tx, outcomes)
     executed = _record_executed(tx, outcomes, by_ending)
     ready, waiting = _hand_back(tx, _of(by_ending, Ending.HANDED_BACK, Ending.NOT_STARTED))
     others = _of(by_ending, Ending.VERSION_UNAVAILABLE)
@@ -160,6 +165,12 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
     )
 
 
+def lock(tx: Tx, outcomes: Iterable[Claim]) -> None:
+    """Lock the jobs of these claims in the order of their ids. Call it before the first statement if several statements
+    end them. Each of these locks its jobs in that order, but another transaction may lock all of them."""
+    tx.rows(_HOLD, jobs=[right.job for right in outcomes])
+
+
 def _record_executed(
     tx: Tx, outcomes: Mapping[Claim, Outcome], by_ending: dict[Ending, list[Claim]]
 ) -> list[int]:
@@ -167,7 +178,7 @@ def _record_executed(
     done = _of(by_ending, Ending.DONE)
     adding = {right: added for right in done if (added := outcomes[right].expansions) is not None}
     expansions.store(tx, adding)
-    executed = move_out(tx, _RECORD, **_columns([*done, *_of(by_ending, Ending.ERROR, Ending.UNDO_FAILED)]))
+    executed = move_out(tx, _RECORD, **_columns(_of(by_ending, *sorted(_EXECUTED))))
     expansions.open_recorded(tx, [right for right in adding if right.job in executed])
     return executed
 

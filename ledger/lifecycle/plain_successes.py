@@ -17,7 +17,7 @@ claim guards the write as it guards a record: an outcome that is offered twice o
 A crash before the commit leaves the claim as it was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -149,6 +149,11 @@ def finish_alone(
     given = _given({right: outcome}, pushes, next_app)
     found = ledger.call_alone(SETTLE_JOBS, TransactionKind.SETTLE_ALONE, **given)
     return None if found is None else read(found[4], ClaimedJob)
+
+
+def are_mixed(outcomes: Iterable[Outcome]) -> bool:
+    """Return whether some of the outcomes need a judgement, and others do not, unless their job does."""
+    return len({_may_be_plain(outcome) for outcome in outcomes}) > 1
 
 
 def _may_be_plain(outcome: Outcome) -> bool:
