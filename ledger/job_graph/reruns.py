@@ -181,6 +181,11 @@ def reach(tx: Tx, jobs: list[int], *, downstream: bool) -> list[int]:
     return tx.column(_ALL_DESCENDANTS if downstream else _DEAD_DESCENDANTS, jobs=roots)
 
 
+def waiting_children(tx: Tx, jobs: list[int]) -> list[int]:
+    """Return the children of these jobs that wait. Nothing is locked."""
+    return tx.column(_WAITING_CHILDREN, jobs=jobs)
+
+
 def rerun_alone(tx: Tx, jobs: list[int]) -> RerunJobs:
     """Run these jobs again, without any ancestors or descendants."""
     return _rerun(tx, jobs) if jobs else RerunJobs([], [])
@@ -233,9 +238,7 @@ def _rerun(
     forget_ended(tx, rerun_jobs if requested is None else requested)
     tx.rows(_HOLD_OPEN_CHILDREN, jobs=rerun_jobs)
     # While this transaction waits for the rows, a child may start by another gate or by the last of its other parents.
-    touched = sorted(
-        {*rerun_jobs, *dependencies.lock_waiting(tx, tx.column(_WAITING_CHILDREN, jobs=rerun_jobs))}
-    )
+    touched = sorted({*rerun_jobs, *dependencies.lock_waiting(tx, waiting_children(tx, rerun_jobs))})
     dependencies.recount(tx, touched)
     dependencies.put_back_expanding(tx, rerun_jobs)
     return RerunJobs(rerun_jobs, touched)

@@ -31,6 +31,7 @@ from sluice.ledger.job_graph import (
 )
 from sluice.ledger.job_graph.dependencies import Propagated
 from sluice.ledger.job_graph.readiness import ReadyJob, fail_upstream, made_ready, make_ready
+from sluice.ledger.job_graph.reruns import RerunJobs
 from sluice.ledger.lifecycle import bisection
 from sluice.ledger.limits import pauses
 from sluice.ledger.limits.pauses import SubmissionMarks
@@ -107,9 +108,9 @@ def plan(tx: Tx, plan: JobPlan) -> Propagated:
     rerun_jobs, rerun_requests = _rerun(tx, entered)
     _subscribe(tx, entered, rerun_requests)
     rejoined = _rejoin(tx, entered)
-    touched = sorted({*replanned, *rerun_jobs})
+    touched = sorted({*replanned, *rerun_jobs.touched})
     _lend(tx, entered, touched)
-    resumed = _follow_pauses(tx, entered, [*also_requested, *rerun_jobs])
+    resumed = _follow_pauses(tx, entered, [*also_requested, *rerun_jobs.jobs])
     opened = entered.numbers(filter(insertion.is_open, entered.fresh))
     may_run = {*touched, *rejoined, *opened}.difference(entered.begun)
     ready = [*resumed, *make_ready(tx, By.PLANNER, sorted(may_run)), *made_ready(tx, entered.begun)]
@@ -241,32 +242,42 @@ def _hold(tx: Tx, plan: JobPlan, made: Collection[JobName], marks: SubmissionMar
     known = known_jobs.find(tx, older)
     if not older:
         return _held({}, [])
-    reconsidered = _lock_pauses(tx, plan, known, marks)
+    _lock_pauses(tx, plan, known, marks)
     ids = {name: job.id for name, job in known.items()}
     written = [*plan.held, *(name for rerun in plan.reruns for name in rerun.names)]
     again = [*ids.values()] if marks.notifying else [ids[name] for name in written if name in ids]
     tx.rows(_HOLD_WRITTEN, jobs=list(ids.values()), again=again, **_most_urgent(plan))
     held = _held(ids, [_HeldJob(*row) for row in tx.rows(_HOLD, jobs=list(ids.values()))])
-    if len(held.ids) < len(older) or not reconsidered.issuperset(held.paused):
+    if len(held.ids) < len(older):
         raise ChangedMeanwhile
     # Nothing requested the jobs that they add, and now something may.
     dependencies.add_to_outbox(tx, held.expanding)
     return held
 
 
-def _lock_pauses(
-    tx: Tx, plan: JobPlan, known: Mapping[JobName, KnownJob], marks: SubmissionMarks
-) -> set[int]:
-    """Lock the pauses of the submissions that request the jobs which this plan revives, resumes or may pause. Return
-    the jobs. A pause locks its jobs after this lock, so the plan does too."""
-    jobs = {job.id for job in known.values() if job.is_paused or job.state in (State.CANCELLED, State.SPLIT)}
+def _lock_pauses(tx: Tx, plan: JobPlan, known: Mapping[JobName, KnownJob], marks: SubmissionMarks) -> None:
+    """Lock the pauses of the submissions that request the jobs which this plan revives, resumes or may pause. A pause
+    locks its jobs after this lock, so the plan does too. Submissions with a job that waits for a revived one will
+    request that one too.
+    """
+    jobs = {job.id for job in known.values() if job.is_paused or job.state is State.SPLIT}
     jobs.update(known[name].id for name in _wanted_in_vain(plan, marks) if name in known)
-    for rerun in plan.reruns:
-        named = [known[name].id for name in rerun.names if name in known]
-        jobs.update(named if rerun.alone else reruns.reach(tx, named, downstream=rerun.downstream))
+    if revived := _revived(tx, plan, known):
+        jobs.update(revived, reruns.waiting_children(tx, sorted(revived)))
     if jobs:
         pauses.lock_pauses_of_requesters(tx, sorted(jobs))
-    return jobs
+
+
+def _revived(tx: Tx, plan: JobPlan, known: Mapping[JobName, KnownJob]) -> set[int]:
+    """Return the jobs that run again because of this plan. Nothing is locked."""
+    revived: set[int] = set()
+    for rerun in plan.reruns:
+        named = [known[name].id for name in rerun.names if name in known]
+        revived.update(named if rerun.alone else reruns.reach(tx, named, downstream=rerun.downstream))
+    cancelled = {job.id for job in known.values() if job.state is State.CANCELLED}
+    if others := sorted(cancelled - revived):
+        revived.update(reruns.reach(tx, others, downstream=False))
+    return revived
 
 
 def _most_urgent(plan: JobPlan) -> Mapping[str, object]:
@@ -322,15 +333,16 @@ def _lenders(plan: JobPlan, fresh: list[PlannedJob], older: Collection[JobName])
     return [*_decided(fresh, older), *(job for job in fresh if job.name in older)]
 
 
-def _rerun(tx: Tx, entered: _Entered) -> tuple[list[int], list[tuple[int, int]]]:
+def _rerun(tx: Tx, entered: _Entered) -> tuple[RerunJobs, list[tuple[int, int]]]:
     """Revive cancelled jobs that are requested again, and the jobs of the reruns.
 
-    Return all jobs that this affects, and the new requests for jobs that the plan does not name, each as the number of
-    a submission and a job. Jobs that the plan names start under its terms, the others under their previous terms.
+    Return these jobs with all that this affects, and the new requests for jobs that the plan does not name, each as the
+    number of a submission and a job. Jobs that the plan names start under its terms, the others under their previous
+    terms.
     """
     jobs, ids = entered.requested_again, entered.ids
     if not jobs and not entered.reruns:
-        return [], []
+        return RerunJobs([], []), []
     alone = reruns.rerun_alone(tx, [job for again, named in entered.reruns if again.alone for job in named])
     rerun_jobs = reruns.want_again(tx, entered.numbers(jobs))
     begun, touched = alone.jobs + rerun_jobs.jobs, alone.touched + rerun_jobs.touched
@@ -348,7 +360,7 @@ def _rerun(tx: Tx, entered: _Entered) -> tuple[list[int], list[tuple[int, int]]]
     renewed = [job for job in jobs if ids[job.name] in restarted]
     insertion.renew(tx, renewed, ids)
     subscriptions.subscribe(tx, _subscribed(entered, renewed), again=True)
-    return touched, requests
+    return RerunJobs(begun, touched), requests
 
 
 def _subscribe(tx: Tx, entered: _Entered, also_requested: list[tuple[int, int]]) -> None:

@@ -94,6 +94,14 @@ def _pause_and_run_again(m: Meeting) -> tuple[Act, Act]:
     return m.pause(m.paused), m.plan("b", rerun="job", push="wanted")
 
 
+def _pause_and_run_a_parent_again(m: Meeting) -> tuple[Act, Act]:
+    """Pause a submission that requests ``c`` and not ``a``, which has succeeded. ``a`` runs again, and ``c`` waits."""
+    m.record(m.claimed)(m.world.ledger)
+    m.judge(m.claimed.id)(m.world.ledger)
+    m.plan("c", id=m.later, push="wanted")(m.world.ledger)
+    return m.pause(m.later), m.plan("a", rerun="job", push="wanted")
+
+
 def _pause_both(m: Meeting) -> tuple[Act, Act]:
     return m.pause(m.paused), m.pause(m.other)
 
@@ -137,6 +145,7 @@ PAIRS = [
     _pause_and_hand_back,
     _resume_and_hand_back,
     _pause_and_run_again,
+    _pause_and_run_a_parent_again,
     _pause_both,
     _resume_one_and_pause_the_other,
     _resume_both,
