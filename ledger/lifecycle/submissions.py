@@ -362,6 +362,18 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
     alternative of a job has locked that job. When this one gets the lock, it reads again which jobs are requested.
     """
     CANCELLATIONS.take_alone(tx, id)
+    return _cancel(tx, id)
+
+
+def cancel_all(tx: Tx, ids: Sequence[str]) -> list[int]:
+    """Cancel these submissions as ``cancel`` does, and return the jobs."""
+    if not ids:
+        return []
+    CANCELLATIONS.take_alone(tx, *ids)
+    return [job for id in ids for job in _cancel(tx, id) or ()]
+
+
+def _cancel(tx: Tx, id: str) -> list[int] | None:
     numbers = tx.column(_CANCEL, id=id)
     if not numbers:
         return None
@@ -373,14 +385,6 @@ def cancel(tx: Tx, id: str) -> list[int] | None:
         cancelled += cancel_unwanted(tx, candidates)
     pauses.apply_to_unrequested(tx, sorted(locked.difference(cancelled)))
     return cancelled
-
-
-def cancel_all(tx: Tx, ids: Sequence[str]) -> list[int]:
-    """Cancel these submissions as ``cancel`` does, and return the jobs."""
-    if not ids:
-        return []
-    CANCELLATIONS.take_alone(tx, *ids)
-    return [job for id in ids for job in cancel(tx, id) or ()]
 
 
 def cancel_job(tx: Tx, name: JobName) -> list[int]:
