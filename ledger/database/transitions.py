@@ -28,6 +28,8 @@ TIME_LIMIT = (
 
 #: The parameters of a verb that gets nothing but the ids of its jobs.
 IDS = "unnest(%(jobs)s::bigint[]) AS given (id)"
+#: Statement that locks jobs in the order of their ids, as every statement that moves jobs does.
+HOLD_JOBS = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 
 #: Longest interval in seconds, about 95 years. Longer ones could lead to times that a timestamp cannot hold.
 LONGEST_S = 3e9

@@ -39,7 +39,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import NOW
+from sluice.ledger.database.transitions import HOLD_JOBS, NOW
 from sluice.ledger.job_graph import priorities
 from sluice.ledger.job_graph.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, fail_upstream, open_gates
 from sluice.ledger.job_graph.work_ids import is_divisible
@@ -289,7 +289,6 @@ WHERE need.child = ANY(%(jobs)s) AND {EXPANDING}
 _HOLD_ENDED = f"""
 SELECT id, coalesce({EXPANDING}, false) FROM job parent WHERE id = ANY(%(jobs)s) ORDER BY id FOR SHARE
 """
-_HOLD_CHILDREN = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _HOLD_WAITING = f"""
 SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.WAITING}' ORDER BY id FOR UPDATE
 """
@@ -461,7 +460,7 @@ def propagate_counted(tx: Tx, children: CountedChildren | None, *, leave_startab
     while children:
         opened, died = sorted(children.opened), sorted(children.died)
         if opened and (died or (leave_startable and len(opened) > 1)):
-            tx.rows(_HOLD_CHILDREN, jobs=sorted({*opened, *died}))
+            tx.rows(HOLD_JOBS, jobs=sorted({*opened, *died}))
         if leave_startable:
             startable |= children.startable
         ready += open_gates(tx, By.PLANNER, [job for job in opened if job not in startable])

@@ -13,7 +13,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import DEAD, RERUN, TERMINAL, UNSUCCESSFUL, By, State, sql_list
 from sluice.ledger.database.connection import ChangedMeanwhile, Tx
-from sluice.ledger.database.transitions import NOW, interval, move
+from sluice.ledger.database.transitions import HOLD_JOBS, NOW, interval, move
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import forget_ended
 
@@ -85,7 +85,6 @@ WITH RECURSIVE down (id) AS (
 )
 SELECT job.id, job.app, job.key FROM down JOIN job ON job.id = down.id ORDER BY job.id
 """
-_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _KEEP = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR KEY SHARE"
 _CANCELLED = f"SELECT id FROM job WHERE id = ANY(%(jobs)s) AND state = '{State.CANCELLED}'"
 
@@ -165,7 +164,7 @@ def hold(tx: Tx, jobs: list[int]) -> None:
     A plan locks the jobs that it changes before the others, so two such plans with a common child would wait for each
     other.
     """
-    tx.rows(_HOLD, jobs=jobs)
+    tx.rows(HOLD_JOBS, jobs=jobs)
 
 
 def rerun(tx: Tx, jobs: list[int], *, downstream: bool, note: str | None = None) -> RerunJobs:

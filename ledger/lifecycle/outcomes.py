@@ -16,7 +16,7 @@ from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import Claim
 from sluice.jobs.states import EXPIRE, HAND_BACK, RECORD, REQUEUE, SUSPEND, TIME_OUT, By
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import IDS, NOW, interval, move
+from sluice.ledger.database.transitions import HOLD_JOBS, IDS, NOW, interval, move
 from sluice.ledger.job_graph import expansions
 from sluice.ledger.job_graph.dependencies import add_to_outbox
 from sluice.ledger.job_graph.readiness import READY_COLUMNS, ReadyJob, make_ready, move_out
@@ -30,7 +30,6 @@ LOOK_AGAIN_S = 30.0
 #: The claims that a worker reports.
 CLAIMS = "unnest(%(jobs)s::bigint[], %(claims)s::bigint[]) AS given (id, claim)"
 HELD = "job.claim = given.claim"
-_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _RECORD = move(
     RECORD,
     By.EXECUTOR,
@@ -168,7 +167,7 @@ def record(tx: Tx, outcomes: Mapping[Claim, Outcome]) -> Recorded:
 def lock(tx: Tx, outcomes: Iterable[Claim]) -> None:
     """Lock the jobs of these claims in the order of their ids. Call it before the first statement if several statements
     end them. Each of these locks its jobs in that order, but another transaction may lock all of them."""
-    tx.rows(_HOLD, jobs=[right.job for right in outcomes])
+    tx.rows(HOLD_JOBS, jobs=[right.job for right in outcomes])
 
 
 def _record_executed(

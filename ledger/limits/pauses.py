@@ -19,7 +19,7 @@ from typing import NamedTuple
 from sluice.jobs.model.submission import SubmissionState
 from sluice.jobs.states import LIVE, MAKE_READY, PAUSE, By, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.transitions import NOW, move, move_or_wait_for_slot
+from sluice.ledger.database.transitions import HOLD_JOBS, NOW, move, move_or_wait_for_slot
 from sluice.ledger.job_graph.demand import STILL_WANTS
 from sluice.ledger.job_graph.readiness import (
     ANNOUNCED,
@@ -60,7 +60,6 @@ _WANTED = f"""
 SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
     WHERE submission_job.submission = %(number)s AND {_LIVES}
 """
-_HOLD = "SELECT id FROM job WHERE id = ANY(%(jobs)s) ORDER BY id FOR UPDATE"
 _WANTED_BY_PAUSED_ALONE = f"""
 SELECT submission_job.job FROM submission_job JOIN submission ON submission.number = submission_job.submission
 WHERE submission_job.job = ANY(%(jobs)s) AND {STILL_WANTS}
@@ -171,7 +170,7 @@ class _Reconsidered(NamedTuple):
 
 def _reconsider(tx: Tx, jobs: list[int]) -> _Reconsidered:
     """Pause the jobs that only paused submissions request, and end the pause of the other jobs."""
-    tx.rows(_HOLD, jobs=jobs)
+    tx.rows(HOLD_JOBS, jobs=jobs)
     paused = tx.column(_WANTED_BY_PAUSED_ALONE, jobs=jobs)
     held_back = move_out(tx, _HOLD_BACK_READY, jobs=paused) + tx.column(_HOLD_BACK, jobs=paused)
     others = sorted(set(jobs).difference(paused))

@@ -168,7 +168,11 @@ def test_a_pause_or_resumption_that_races_another_verb_keeps_the_rules(
     ("lock", "without", "pairing"),
     [
         ((submission_locks, "_SHARE"), "SELECT 1", (_pause_and_push, True)),
-        ((ledger_pausing, "_HOLD"), "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL", (_pause_both, False)),
+        (
+            (ledger_pausing, "HOLD_JOBS"),
+            "SELECT 1 WHERE %(jobs)s::bigint[] IS NOT NULL",
+            (_pause_both, False),
+        ),
     ],
 )
 def test_without_its_locks_a_pause_breaks_the_rule_about_paused_jobs(
