@@ -29,8 +29,10 @@ from sluice.ledger.recovery.invariants import breaches
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import World
 
+#: A connection that still executes LISTEN receives nothing yet.
 _LISTENERS = (
-    f"FROM pg_stat_activity WHERE query = 'LISTEN {notify.SUBMISSIONS}' AND datname = current_database()"
+    f"FROM pg_stat_activity WHERE query = 'LISTEN {notify.SUBMISSIONS}' AND state = 'idle'"
+    " AND datname = current_database()"
 )
 
 
