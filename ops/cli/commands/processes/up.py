@@ -12,6 +12,7 @@ from sluice.jobs.errors import Unreachable
 from sluice.jobs.observe.log_context import RunReports
 from sluice.jobs.observe.outages import missed
 from sluice.jobs.text.server_address import without_password
+from sluice.jobs.text.units import counted
 from sluice.ledger.reads.quiescence import idle
 from sluice.ops.cli.command import DONE, Options
 from sluice.ops.cli.command_context import CommandContext
@@ -43,8 +44,9 @@ def run(context: CommandContext, options: Options) -> int:
     place = _place(options)
     keys = None if place is None else keys_for(place, context.settings)
     facts = {"apps": len(context.catalogue), "ledger": _ledger(context), "broker": _broker(context)}
+    apps = counted(len(context.catalogue), "app")
     context.output.say(
-        Paragraph("{apps} apps; ledger: {ledger}; broker: {broker}.".format(**facts)),
+        Paragraph(f"{apps}; ledger: {facts['ledger']}; broker: {facts['broker']}."),
         Paragraph("It ends when nothing is left to do." if options.drain else "Ctrl-C ends it."),
     )
     installation = Installation(context, works=True)
