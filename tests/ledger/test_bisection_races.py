@@ -17,16 +17,22 @@ from tests.world import LEASE_S, World
 #: Maximum number of statements of a handler here.
 STATEMENTS_MAX = 80
 
+_CHUNK_SIZES = {"a": 2, "b": 4}
+
 Pair = Callable[["Meeting"], tuple[Act, Act]]
 
 
 class Meeting(Acts):
-    """World in which one parent of a child has failed and the other has timed out. The planner has handled neither."""
+    """World in which one chunk has failed and another has timed out. The planner has handled neither.
 
-    def __init__(self, url: str) -> None:
+    They are parents of one child of the app ``b``, unless ``apps`` is only ``a``.
+    """
+
+    def __init__(self, url: str, apps: str) -> None:
         super().__init__(url)
-        self.farm = Farm(self.world, "a:2 -> b:4", timeout=5)
-        self.submission = self.farm.submit("b", [[1, 4]])
+        self.apps = apps
+        self.farm = Farm(self.world, " -> ".join(f"{app}:{_CHUNK_SIZES[app]}" for app in apps), timeout=5)
+        self.submission = self.farm.submit(apps[-1], [[1, 4]])
         self.late = self.farm.time_out("a/3-4@1")
         self.failed = self.farm.fail("a/1-2@1")
 
@@ -94,28 +100,37 @@ def test_a_split_and_a_concurrent_operation_lose_and_repeat_no_id(
 ) -> None:
     if pair is _judge_and_hurry_the_child:
         may_deadlock(monkeypatch)
-    _meet(embedded_url, pair, swapped=swapped)
+    _meet(embedded_url, "ab", pair, swapped=swapped)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("pair", [_judge_and_cancel, _propagate_and_cancel])
+def test_a_split_of_chunks_without_children_and_a_cancellation_leave_no_half(
+    embedded_url: str, pair: Pair, swapped: bool
+) -> None:
+    """With children, the cancellation waits for their locks, too."""
+    _meet(embedded_url, "a", pair, swapped=swapped)
 
 
 @pytest.mark.parametrize(
-    ("lock", "pair", "broken"),
+    ("lock", "apps", "pair", "broken"),
     [
-        ("_HOLD_SUBMISSIONS", _propagate_and_cancel, "is requested by a submission"),
-        ("_HOLD_CHILDREN", _judge_and_hurry_the_child, "no job is more urgent"),
+        ("_HOLD_SUBMISSIONS", "a", _propagate_and_cancel, "is requested by a submission"),
+        ("_HOLD_CHILDREN", "ab", _judge_and_hurry_the_child, "no job is more urgent"),
     ],
 )
 def test_without_its_locks_a_split_breaks_a_rule(
-    embedded_url: str, monkeypatch: pytest.MonkeyPatch, lock: str, pair: Pair, broken: str
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch, *, lock: str, apps: str, pair: Pair, broken: str
 ) -> None:
     """Show that the races can fail."""
     sql = getattr(bisection, lock)
     monkeypatch.setattr(bisection, lock, sql.replace("FOR SHARE", "").replace("FOR UPDATE", ""))
     with pytest.raises(AssertionError, match=broken):
-        _meet(embedded_url, pair, swapped=False)
+        _meet(embedded_url, apps, pair, swapped=False)
 
 
-def _meet(url: str, pair: Pair, *, swapped: bool) -> None:
-    meet_and_finish(lambda: Meeting(url), pair, _finish, swapped=swapped, most=STATEMENTS_MAX)
+def _meet(url: str, apps: str, pair: Pair, *, swapped: bool) -> None:
+    meet_and_finish(lambda: Meeting(url, apps), pair, _finish, swapped=swapped, most=STATEMENTS_MAX)
 
 
 def _finish(meeting: Meeting) -> None:
@@ -133,7 +148,7 @@ def _finish(meeting: Meeting) -> None:
     if meeting.submission in _cancelled(world):
         assert State.SUCCEEDED not in world.states().values()
         return
-    for app in "ab":
+    for app in meeting.apps:
         assert farm.come_to(app) == dict.fromkeys(range(1, 5), State.SUCCEEDED)
         assert farm.done(app) == Counter(range(1, 5))
 
