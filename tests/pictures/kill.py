@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from sluice.jobs.states import State
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.recovery.invariants import breaches
 from tests import private_servers
 from tests.homes import started_ledger
+from tests.jobs.runners.runner_bench import eventually
 from tests.pictures.terminal import Line, animation, record
 
 KEYS = 60
@@ -25,13 +27,14 @@ def clean(n: int):
 def score(n: int):
     time.sleep(1)
 """
+_KILL = "kill -9 %1  # one worker dies while it runs jobs"
 _COMMANDS = (
     "cat pipeline.py",
     "sluice worker --threads 4 2> one.log &",
     "sluice worker --threads 4 2> two.log &",
     f"sluice submit score {{1..{KEYS}}} --id night",
     "sluice submissions night",
-    "kill -9 %1  # one worker dies while it runs jobs",
+    _KILL,
     "redis-cli -u $SLUICE_BROKER_URL flushall  # and all messages are lost",
     f"sluice submit score {{1..{KEYS}}} --id night --wait  # the same id: wait for the end",
     "sluice ls --where 'round > 0'  # the jobs that the killed worker ran",
@@ -40,6 +43,11 @@ _COMMANDS = (
 _TITLE = "One of two workers is killed, the queues are emptied, and all jobs still succeed"
 #: Remarks of the shell about its background jobs.
 _OF_SHELL = re.compile(r"^(\[\d+\]|bash: line \d+:)")
+# Workers with a job that has just begun, and so runs for half a second at least.
+_AT_WORK = f"""
+SELECT count(DISTINCT worker) FROM job
+WHERE state = '{State.RUNNING}' AND changed_at > now() - interval '500 ms'
+"""
 _SUCCESSES = "SELECT count(*) FROM transition WHERE target = 'succeeded' GROUP BY job"
 
 
@@ -57,8 +65,13 @@ def write(folder: Path, target: Path) -> None:
             "SLUICE_TICK": "200ms",
             "PATH": f"{programs}:{os.environ['PATH']}",
         }
-        lines = record(_COMMANDS, outer | own, folder)
         with closing(Ledger(url, connections=1)) as ledger:
+
+            def wait_for_both(command: str) -> None:
+                if command == _KILL:
+                    eventually(lambda: ledger.transact(lambda tx: tx.column(_AT_WORK)) == [2])
+
+            lines = record(_COMMANDS, outer | own, folder, wait_for_both)
             ledger.transact(_check)
     target.write_text(animation(list(_readable(lines)), _TITLE))
 

@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -28,10 +28,15 @@ class Line(NamedTuple):
     is_command: bool = False
 
 
-def record(commands: Sequence[str], environment: Mapping[str, str], folder: Path) -> list[Line]:
+def record(
+    commands: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    before_each: Callable[[str], None] = lambda _: None,
+) -> list[Line]:
     """Run the commands in one shell, one after another. Return them with their output.
 
-    Background processes are ended afterwards.
+    ``before_each`` is called before each command runs. Background processes are ended afterwards.
     """
     began = time.monotonic()
     lines: list[Line] = []
@@ -49,6 +54,7 @@ def record(commands: Sequence[str], environment: Mapping[str, str], folder: Path
         shell.stdin.write("set -m\n")
         try:
             for place, command in enumerate(commands):
+                before_each(command)
                 lines.append(Line(time.monotonic() - began, command, is_command=True))
                 shell.stdin.write(f"{command}\necho '{_END}'{place}\n")
                 shell.stdin.flush()
