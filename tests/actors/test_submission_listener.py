@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from math import inf
+from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,6 +16,7 @@ from sluice.actors.scheduler.submission_listener import SubmissionListener
 from sluice.actors.settings.settings import Settings
 from sluice.actors.worker import notify_listener
 from sluice.actors.worker.definitions import Definitions
+from sluice.actors.worker.notify_listener import RECONNECT_S
 from sluice.actors.worker.process import Process
 from sluice.broker.connect import connect
 from sluice.broker.messages import Message, Plan
@@ -155,7 +156,8 @@ def test_a_connection_that_breaks_after_a_long_time_is_made_again_and_not_logged
     program: Program, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", "sluice.outages")
-    monkeypatch.setattr(notify_listener, "monotonic", lambda: inf)
+    # Each reading is long after the one before, and after any reading of the real clock.
+    monkeypatch.setattr(notify_listener, "monotonic", count(1e9, 10 * RECONNECT_S).__next__)
     before = program.pids()
     program.cut_off()
     eventually(lambda: program.pids() and program.pids() != before)
