@@ -37,4 +37,4 @@ def announce(tx: Tx, ready: list[ReadyJob], by: By = By.PLANNER) -> list[Execute
 
 def announce_again(tx: Tx, *, app: str, before: datetime, by: By = By.PLANNER) -> Sequence[Message]:
     """Return notifications of ready jobs of an app that were last announced before this time, up to ``AGAIN_MAX``."""
-    return announce(tx, groomer_steps.announce_ready(tx, AGAIN_MAX, before=before, app=app), by)
+    return announce(tx, groomer_steps.announce_ready(tx, AGAIN_MAX, before=before, apps=[app]), by)

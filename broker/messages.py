@@ -138,7 +138,10 @@ class Ended(Message, frozen=True):
 
 
 class Tick(Message, frozen=True):
-    """Order to find lost notifications and work that has become due."""
+    """Order to find lost notifications and work that has become due. ``backlogs`` includes notifications that were lost
+    although their queue has messages."""
+
+    backlogs: bool = False
 
     actor: ClassVar[str] = "tick"
     home: ClassVar[str] = GROOMER

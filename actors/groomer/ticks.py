@@ -23,7 +23,7 @@ from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.notifications import lateness
 from sluice.ledger.reads import fleet
 from sluice.ledger.recovery import groomer_steps, leases
-from sluice.ledger.recovery.groomer_steps import Chore
+from sluice.ledger.recovery.groomer_steps import IDLE_PATIENCE_S, PATIENCE_S, Chore
 from sluice.ledger.recovery.leases import LostWorker
 from sluice.ledger.sagas import events, suspension
 from sluice.ledger.stats import event_counters
@@ -45,19 +45,35 @@ def tick(
 ) -> Sequence[Message]:
     """Do what is due. ``depths`` returns how many messages wait in the queues of these apps, as far as it knows."""
     due = ledger.run_alone(groomer_steps.due)
+    late = None
+    if Chore.ANNOUNCE_READY in due and not message.backlogs:
+        late = _late_without_messages(ledger, catalogue, depths)
+        due = due if late else due - {Chore.ANNOUNCE_READY}
     messages: list[Message] = []
     lost: list[LostWorker] = []
-    for chore, step in _steps(catalogue, lost).items():
+    for chore, step in _steps(catalogue, late, lost).items():
         # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
         # same tick.
         if chore in due or (chore is Chore.MAKE_READY and due & _FREEING):
             found = ledger.transact(step, TransactionKind.GROOM)
-            messages += _missing(ledger, found, depths) if chore is Chore.ANNOUNCE_READY else found
+            is_of_backlogs = chore is Chore.ANNOUNCE_READY and message.backlogs
+            messages += _missing(ledger, found, depths) if is_of_backlogs else found
     for worker in lost:
         _LOG.warning("%s", _told(worker))
     if Chore.EVALUATE_BREAKERS in due:
         messages += breakers.tick(ledger, catalogue)
     return messages
+
+
+def _late_without_messages(ledger: Ledger, catalogue: Catalogue, depths: Depths) -> list[str]:
+    """Return the apps with late ready jobs, but without a message in their queue, as far as is known.
+
+    The other apps with late jobs have a backlog. If their jobs were announced again, each tick would write to a
+    thousand jobs, for notifications that most likely wait in the queue.
+    """
+    late = ledger.transact(lambda tx: groomer_steps.late_apps(tx, [*catalogue], patience_s=PATIENCE_S))
+    waiting = depths(late) if late else {}
+    return [app for app in late if not waiting.get(app)]
 
 
 def _missing(ledger: Ledger, announced: Sequence[Message], depths: Depths) -> list[Message]:
@@ -83,8 +99,11 @@ def _missing(ledger: Ledger, announced: Sequence[Message], depths: Depths) -> li
     return missing
 
 
-def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step]:
-    """Return the steps of a tick in their order. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
+def _steps(
+    catalogue: Catalogue, late: Collection[str] | None, lost: list[LostWorker]
+) -> Mapping[Chore, _Step]:
+    """Return the steps of a tick in their order. ``late`` are the apps whose late jobs are announced again; None means
+    all. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
     return {
         Chore.EXPIRE: _ending(groomer_steps.expire),
         Chore.TIME_OUT: _ending(groomer_steps.time_out),
@@ -96,7 +115,7 @@ def _steps(catalogue: Catalogue, lost: list[LostWorker]) -> Mapping[Chore, _Step
         Chore.MAKE_READY: _make_ready,
         Chore.UPDATE_RATE_LIMITS: partial(_update_rate_limits, catalogue=catalogue),
         Chore.ADMIT: admit,
-        Chore.ANNOUNCE_READY: _announce_ready,
+        Chore.ANNOUNCE_READY: partial(_announce_ready, apps=late),
         Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
         Chore.ANNOUNCE_EXECUTED: _announce_executed,
         Chore.POLL: _poll,
@@ -177,12 +196,13 @@ def admit(tx: Tx) -> Sequence[Message]:
     return announce(tx, [], By.GROOMER)
 
 
-def _announce_ready(tx: Tx) -> Sequence[Message]:
-    """Announce all of these jobs again. Only jobs of apps with an idle worker count as repaired.
+def _announce_ready(tx: Tx, apps: Collection[str] | None) -> Sequence[Message]:
+    """Announce late jobs of these apps again; None means all apps. Only jobs of apps with an idle worker count as
+    repaired.
 
     The other jobs wait for a worker, or for their app to be resumed. Their notifications may still be in the queue.
     """
-    ready = groomer_steps.announce_ready(tx, LIMIT)
+    ready = groomer_steps.announce_ready(tx, LIMIT, apps=apps)
     idle = fleet.idle_for(tx, {job.app for job in ready})
     _count(tx, Chore.ANNOUNCE_READY, sum(job.app in idle for job in ready))
     return announce(tx, ready, By.GROOMER)
@@ -193,7 +213,7 @@ def _announce_idle(tx: Tx, apps: Sequence[str]) -> Sequence[Message]:
 
     These are all jobs of apps with an idle worker, and the first job of each app that rests while a worker has room.
     """
-    late = groomer_steps.late_apps(tx, apps)
+    late = groomer_steps.late_apps(tx, apps, patience_s=IDLE_PATIENCE_S)
     idle = fleet.idle_for(tx, late)
     ready = groomer_steps.announce_idle(tx, LIMIT, idle) if idle else []
     resting = fleet.resting(tx, set(late) - idle)

@@ -35,6 +35,8 @@ PATIENCE_DOUBLINGS_MAX = 6
 #: Seconds after which a notification is repeated if the app's workers are idle: 1, a tick of the groomer. A
 #: notification takes milliseconds to reach a worker that has room.
 IDLE_PATIENCE_S = 1.0
+#: Number of ready jobs of an app, the most urgent first, of which a late one makes the app late: 100.
+FIRST_READY = 100
 #: Maximum number of apps of which one step announces the first ready job again because they rest: 20. If the workers
 #: have room for moments only, these notifications are superfluous. 20 look-ups take a worker about 20 ms.
 RESTING_APPS_MAX = 20
@@ -112,7 +114,7 @@ SELECT id FROM ({_OPEN}) due ORDER BY priority DESC, effective_deadline, {DUE}, 
 """
 
 
-def _announced_before(patience_s: float) -> str:
+def _announced_before(patience_s: float | str) -> str:
     """Return the condition that a job was announced longer ago than this, doubled with each announcement so far."""
     return f"""
     dispatched_at < {NOW} - make_interval(
@@ -126,19 +128,21 @@ _ANNOUNCE = {
     UPDATE job SET dispatched_at = {NOW}, dispatch_attempts = least(dispatch_attempts + 1, 100)
     WHERE id = ANY(ARRAY(
         SELECT id FROM job WHERE state = '{state}' AND ({_FORGOTTEN} OR dispatched_at < %(before)s::timestamptz)
-          AND (%(app)s::text IS NULL OR app = %(app)s)
+          AND (%(apps)s::text[] IS NULL OR app = ANY(%(apps)s))
         ORDER BY dispatched_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
     RETURNING {READY_COLUMNS}
     """
     for state in (State.READY, State.EXECUTED)
 }
-# The first ready job of each app decides, because every claim would take it. Collations: as in index job_urgency.
+# Claims take the first ready jobs of an app, so the job of a lost notification is soon among them. Collations: as in
+# index job_urgency.
 _LATE = f"""
-SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) CROSS JOIN LATERAL (
-    SELECT dispatched_at, dispatch_attempts FROM job
-    WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
-    ORDER BY {IN_TURN} LIMIT 1) AS first
-WHERE {_announced_before(IDLE_PATIENCE_S)}
+SELECT asked.app FROM unnest(%(apps)s::text[]) AS asked (app) WHERE EXISTS (
+    SELECT FROM (
+        SELECT dispatched_at, dispatch_attempts FROM job
+        WHERE job.app COLLATE "C" = asked.app AND job.state COLLATE "C" = '{State.READY}'
+        ORDER BY {IN_TURN} LIMIT {FIRST_READY}) AS first
+    WHERE {_announced_before("%(patience_s)s::float8")})
 """
 _READY_COUNTS = f"""
 SELECT asked.app, (SELECT count(*) FROM (
@@ -283,13 +287,14 @@ def make_due_ready(tx: Tx, limit: int) -> list[ReadyJob]:
 
 
 def announce_ready(
-    tx: Tx, limit: int, *, before: datetime | None = None, app: str | None = None
+    tx: Tx, limit: int, *, before: datetime | None = None, apps: Collection[str] | None = None
 ) -> list[ReadyJob]:
     """Return ready jobs that are due for another announcement, and count them as announced.
 
-    Their last announcement had no effect, or is older than ``before``. Without an ``app``, jobs of all apps count.
+    Their last announcement had no effect, or is older than ``before``. Without ``apps``, jobs of all apps count.
     """
-    return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, app=app)]
+    among = None if apps is None else sorted(apps)
+    return [ReadyJob(*row) for row in tx.rows(_ANNOUNCE[State.READY], limit=limit, before=before, apps=among)]
 
 
 def ready_counts(tx: Tx, apps: Collection[str], most: int) -> dict[str, int]:
@@ -297,9 +302,9 @@ def ready_counts(tx: Tx, apps: Collection[str], most: int) -> dict[str, int]:
     return dict(tx.rows(_READY_COUNTS, apps=sorted(apps), most=most))
 
 
-def late_apps(tx: Tx, apps: Collection[str]) -> list[str]:
-    """Return the apps with a first ready job that should have been claimed by now if a worker had room for it."""
-    return tx.column(_LATE, apps=sorted(apps))
+def late_apps(tx: Tx, apps: Collection[str], *, patience_s: float) -> list[str]:
+    """Return the apps with a ready job that was announced longer ago than this, among the first ready jobs of each."""
+    return tx.column(_LATE, apps=sorted(apps), patience_s=patience_s)
 
 
 def announce_idle(tx: Tx, limit: int, apps: Collection[str]) -> list[ReadyJob]:
@@ -317,7 +322,7 @@ def announce_executed(tx: Tx, limit: int, *, before: datetime | None = None) -> 
 
     They were announced and not judged since, or their announcement is older than ``before``.
     """
-    return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before, app=None)
+    return tx.column(_ANNOUNCE[State.EXECUTED], limit=limit, before=before, apps=None)
 
 
 def overdue_propagations(tx: Tx, limit: int) -> list[int]:

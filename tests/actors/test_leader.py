@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.errors import DeadlockDetected
 
-from sluice.actors.scheduler.leader import ADMIT_S, CALM_PERIODS, Ticker
+from sluice.actors.scheduler.leader import ADMIT_S, BACKLOG_PERIODS, CALM_PERIODS, Ticker
 from sluice.broker.messages import Execute, Look, Message, Tick
 from sluice.jobs.errors import BadSetting
 from sluice.jobs.model.job import Ending
@@ -102,6 +102,19 @@ def test_the_groomer_gets_a_tick_in_each_period_while_it_has_work(world: World) 
     world.ledger.transact(lambda tx: submissions.receive(tx, [wanted]))
     # A submission that was just received is left to the planner, which its message notifies.
     assert leader.periods(4) == [[], [], [Tick()], [Tick()]]
+
+
+def test_a_tick_of_each_minute_is_for_backlogs(world: World) -> None:
+    """Ticks before it are not. A period without a tick does not drop it."""
+    leader = Leader(world)
+    world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="a", key="1", id="s")]))
+    sent = [message for messages in leader.periods(2 * BACKLOG_PERIODS) for message in messages]
+    ticks = [message.backlogs for message in sent if isinstance(message, Tick)]
+    first = BACKLOG_PERIODS - 2  # The submission is left to the planner for two periods.
+    assert [place for place, backlogs in enumerate(ticks, start=1) if backlogs] == [
+        first,
+        first + BACKLOG_PERIODS,
+    ]
 
 
 def test_a_groomer_that_always_has_work_does_not_delay_new_schedules(

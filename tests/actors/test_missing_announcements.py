@@ -1,4 +1,5 @@
-"""Announcements that a tick repeats: only those that are missing in the queues."""
+"""Announcements that a tick repeats: only those that are missing in the queues. A tick for backlogs looks into all
+queues, any other tick only for apps without a message in their queue."""
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
@@ -11,7 +12,7 @@ from sluice.ledger.recovery.groomer_steps import PATIENCE_S
 from tests.world import World
 
 
-def announced_again(world: World, depths: Mapping[str, int]) -> dict[str, int]:
+def announced_again(world: World, depths: Mapping[str, int], *, backlogs: bool) -> dict[str, int]:
     """Let the patience for an announcement end. Return how many announcements a tick repeats, by app."""
     asked: list[str] = []
 
@@ -20,8 +21,8 @@ def announced_again(world: World, depths: Mapping[str, int]) -> dict[str, int]:
         return depths
 
     world.now += timedelta(seconds=PATIENCE_S + 1)
-    messages = ticks.tick(world.ledger, world.catalogue, Tick(), depths=known)
-    assert sorted(asked) == ["a", "b"]
+    messages = ticks.tick(world.ledger, world.catalogue, Tick(backlogs=backlogs), depths=known)
+    assert set(asked) <= {"a", "b"}
     sent = [message.app for message in messages if isinstance(message, Execute)]
     return {app: sent.count(app) for app in ("a", "b")}
 
@@ -37,10 +38,47 @@ def announced_again(world: World, depths: Mapping[str, int]) -> dict[str, int]:
     ],
 )
 def test_a_queue_gets_no_more_messages_than_its_app_has_ready_jobs(
-    world: World, depths: dict[str, int], sent: dict[str, int]
+    backlog: World, depths: dict[str, int], sent: dict[str, int]
 ) -> None:
+    assert announced_again(backlog, depths, backlogs=True) == sent
+
+
+@pytest.mark.parametrize(
+    ("depths", "sent"),
+    [
+        ({}, {"a": 3, "b": 1}),
+        ({"a": 0, "b": 0}, {"a": 3, "b": 1}),
+        ({"a": 1, "b": 0}, {"a": 0, "b": 1}),
+        ({"a": 5000}, {"a": 0, "b": 1}),
+    ],
+)
+def test_a_tick_announces_no_job_of_an_app_with_messages_in_its_queue(
+    backlog: World, depths: dict[str, int], sent: dict[str, int]
+) -> None:
+    """It does not write to them either. Otherwise each tick would write to a thousand jobs of a large backlog."""
+    assert announced_again(backlog, depths, backlogs=False) == sent
+    announced = "SELECT app FROM job WHERE dispatch_attempts > 0"
+    found = backlog.ledger.transact(lambda tx: tx.column(announced))
+    assert {app: found.count(app) for app in ("a", "b")} == sent
+
+
+def test_jobs_of_a_backlog_are_announced_again_when_the_queue_is_empty(backlog: World) -> None:
+    assert announced_again(backlog, {"a": 3, "b": 1}, backlogs=False) == {"a": 0, "b": 0}
+    assert announced_again(backlog, {"a": 0, "b": 1}, backlogs=False) == {"a": 3, "b": 0}
+
+
+def test_an_app_that_this_process_does_not_know_is_found_by_a_tick_for_backlogs(backlog: World) -> None:
+    backlog.apps("b")
+    assert announced_again(backlog, {}, backlogs=False) == {"a": 0, "b": 1}
+    assert announced_again(backlog, {}, backlogs=True) == {"a": 3, "b": 0}
+
+
+@pytest.fixture
+def backlog(world: World) -> World:
+    """Return a world with three ready jobs of one app and one of another, and no thread that could run them."""
     world.apps("a, b")
     for key in "123":
         world.submit("a", key)
     world.submit("b")
-    assert announced_again(world, depths) == sent
+    world.ledger.transact(lambda tx: tx.write("UPDATE worker SET threads = 0"))
+    return world

@@ -219,7 +219,7 @@ def backlog(world: World) -> Iterator[World]:
 
 def test_a_look_for_lost_notifications_reads_no_backlog(backlog: World) -> None:
     def look(tx: Tx) -> None:
-        assert groomer_steps.late_apps(tx, ["a", "b"]) == ["a"]
+        assert groomer_steps.late_apps(tx, ["a", "b"], patience_s=1) == ["a"]
         assert fleet.resting(tx, ["a", "b"]) == {"a"}
         assert len(groomer_steps.announce_first(tx, ["a", "b"])) == 1
 

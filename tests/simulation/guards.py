@@ -34,7 +34,7 @@ DEADLY = Faults(crash_before_commit=0.15)
 LOSSES = Faults(lose=0.4, crash_after_commit=0.1)
 #: The groomer repeats a lost notification neither after its pause, nor when workers of its app are idle or have room.
 NO_REPETITION = both(
-    code(groomer_steps, "announce_ready", lambda tx, limit: []),
+    code(groomer_steps, "announce_ready", lambda tx, limit, apps: []),
     both(
         code(groomer_steps, "announce_idle", lambda tx, limit, apps: []),
         code(groomer_steps, "announce_first", lambda tx, apps: []),
