@@ -4,6 +4,8 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple, Self
 
 import pytest
 
@@ -20,10 +22,10 @@ _LOG = logging.getLogger("sluice.tests")
 APPS = str(Path(__file__).parent / "two_teams.py")
 #: Jobs of a flood, in one submission or in one each.
 FLOOD = 100_000
-_STARTED = "SELECT count(*) FROM round JOIN job ON job.id = round.job WHERE app = %(app)s"
-_TIMES = """
-SELECT extract(epoch FROM planned_at - received_at), extract(epoch FROM ended_at - planned_at)
-FROM submission WHERE app = 'small' ORDER BY number DESC LIMIT 1
+_STARTED = "SELECT count(*) FROM round JOIN job ON job.id = round.job WHERE app = 'flood'"
+_PLANNED_AFTER = """
+SELECT extract(epoch FROM planned_at - received_at)::float8 FROM submission
+WHERE app = 'small' ORDER BY number DESC LIMIT 1
 """
 _COUNTS = "SELECT state, count(*) FROM job WHERE app = %(app)s GROUP BY state"
 
@@ -45,6 +47,25 @@ def _seconds_of_small(client: Client, turn: int) -> float:
     return time.monotonic() - began
 
 
+def _started(ledger: Ledger) -> int:
+    return int(ledger.transact(lambda tx: tx.column(_STARTED))[0])
+
+
+class _Turn(NamedTuple):
+    """A hundred jobs of the small tenant beside the flood, and how many jobs of the flood began meanwhile."""
+
+    seconds: float
+    planned_after_s: float
+    flood_starts: int
+
+    @classmethod
+    def beside(cls, client: Client, ledger: Ledger, turn: int) -> Self:
+        before = _started(ledger)
+        seconds = _seconds_of_small(client, turn)
+        planned_after_s = ledger.transact(lambda tx: tx.column(_PLANNED_AFTER))[0]
+        return cls(seconds, planned_after_s, _started(ledger) - before)
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("broker_url", "flood"),
@@ -54,25 +75,20 @@ def _seconds_of_small(client: Client, turn: int) -> float:
 def test_a_flood_does_not_hold_up_another_tenant(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, flood: Callable[[Client], None]
 ) -> None:
+    """The small tenant has three turns, because the disk may be slow during one of them: a job needs two commits."""
     broker = connect(broker_url)
     client = Client(ledger, broker.publish)
     with fleet(2, folder, ledger=live_ledger_url, broker=broker_url, apps=APPS, threads=4) as workers:
         _seconds_of_small(client, 0)
         alone_s = _seconds_of_small(client, 1)
         flood(client)
-        wait_until(
-            lambda: ledger.transact(lambda tx: tx.column(_STARTED, app="flood"))[0] > 1_500,
-            within_s=120,
-            explain=workers.log,
-        )
-        beside_s = _seconds_of_small(client, 2)
-        times = ledger.transact(lambda tx: tx.rows(_TIMES))[0]
+        wait_until(lambda: _started(ledger) > 1_500, within_s=120, explain=workers.log)
+        turns = [_Turn.beside(client, ledger, number) for number in (2, 3, 4)]
         ran = dict(ledger.transact(lambda tx: tx.rows(_COUNTS, app="flood")))
     broker.close()
+    beside_s = median(turn.seconds for turn in turns)
     _LOG.info("alone %.2f s, beside the flood %.2f s, %.2f times", alone_s, beside_s, beside_s / alone_s)
-    _LOG.info(
-        "beside the flood: planned after %.2f s, ended %.2f s later; jobs of the flood: %s", *times, ran
-    )
+    _LOG.info("beside the flood: %s; jobs of the flood: %s", turns, ran)
     assert ran.get(State.SUCCEEDED, 0) < sum(ran.values()), "the flood was over too early"
-    assert beside_s < 1.5 * alone_s
+    assert beside_s < 1.5 * alone_s, f"alone {alone_s}, beside the flood {turns}"
     assert ledger.transact(breaches) == []
