@@ -32,7 +32,7 @@ def record(
     commands: Sequence[str],
     environment: Mapping[str, str],
     folder: Path,
-    before_each: Callable[[str], None] = lambda _: None,
+    before_each: Callable[[str], None],
 ) -> list[Line]:
     """Run the commands in one shell, one after another. Return them with their output.
 
