@@ -1,6 +1,8 @@
 """The page follows the ledger without a reload, shows how old it is, and can be navigated by keys."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -156,28 +158,49 @@ def test_screens_and_rows_are_reached_by_keys(console: Console, visitor: Visitor
     expect(page.locator("main tbody tr a").first).to_be_focused()
 
 
-def test_a_screen_that_loads_late_does_not_replace_the_current_one(
-    browser: Browser, console: Console
-) -> None:
+@contextmanager
+def late_audit(browser: Browser, console: Console) -> Iterator[tuple[Visitor, Route]]:
+    """Yield a visitor on the overview, and the held request for the module of the audit screen."""
     with visiting(browser, console.address) as visitor:
-        page = visitor.page
         held: list[Route] = []
 
         def hold(route: Route) -> None:
             held.append(route)
 
-        page.route("**/screens/audit.js", hold)
-        with page.expect_request("**/screens/audit.js"):
+        visitor.page.route("**/screens/audit.js", hold)
+        with visitor.page.expect_request("**/screens/audit.js"):
             visitor.goes("/")
+        (late,) = held
+        yield visitor, late
+
+
+def test_a_screen_that_loads_late_does_not_replace_the_current_one(
+    browser: Browser, console: Console
+) -> None:
+    with late_audit(browser, console) as (visitor, late):
+        page = visitor.page
         page.keyboard.type("gu")
         page.keyboard.type("gw")
         expect(page.locator("h1")).to_have_text("Workers")
-        (late,) = held
         late.continue_()
         # Wait until the late module is loaded: another import of it completes after the first.
         page.evaluate("(address) => import(address)", late.request.url)
         expect(page.locator("h1")).to_have_text("Workers")
         expect(page).to_have_url(re.compile("/workers$"))
+
+
+def test_a_search_that_began_while_a_screen_loads_goes_on(browser: Browser, console: Console) -> None:
+    with late_audit(browser, console) as (visitor, late):
+        page = visitor.page
+        page.keyboard.type("gu")
+        expect(page).to_have_url(re.compile("/audit$"))
+        page.keyboard.press("/")
+        page.keyboard.type("succ")
+        late.continue_()
+        expect(page.locator("h1")).to_have_text("Audit")
+        visitor.settles()
+        expect(page.get_by_role("combobox", name="Search")).to_be_focused()
+        expect(page.get_by_role("option").first).to_be_visible()
 
 
 def test_the_chosen_theme_is_kept_after_a_reload(visitor: Visitor) -> None:

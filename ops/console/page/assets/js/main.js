@@ -42,9 +42,10 @@ async function enter() {
 async function arrive(place, { moved }) {
     latest = place;
     mayHaveMoved(place);
+    const focused = document.activeElement;
     const screen = await screenOf(place);
     // Do not show it if the user went to another screen while the module was fetched.
-    if (place === latest) await show(screen, { moved });
+    if (place === latest) await show(screen, { moved, focused });
 }
 
 function heard(kind, news) {

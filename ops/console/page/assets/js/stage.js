@@ -39,10 +39,9 @@ export function stage() {
     return main;
 }
 
-/** @param {Screen} screen @param {{moved?: boolean}} [options] */
-export async function show(screen, { moved = false } = {}) {
+/** @param {Screen} screen @param {{moved: boolean, focused: Element}} options `focused` had the focus at the request */
+export async function show(screen, { moved, focused }) {
     const is_same = present?.screen.kind !== undefined && present.screen.kind === screen.kind;
-    const before = document.activeElement;
     leave();
     present = { screen, data: undefined, root: is_same ? present.root : null };
     document.title = `${screen.title} · Sluice`;
@@ -52,7 +51,7 @@ export async function show(screen, { moved = false } = {}) {
     if (moved && !is_same) {
         window.scrollTo(0, 0);
         // Keep the focus if the user has moved it meanwhile, for example to the search.
-        if ([before, document.body].includes(document.activeElement)) main.focus({ preventScroll: true });
+        if ([focused, document.body].includes(document.activeElement)) main.focus({ preventScroll: true });
     }
 }
 
