@@ -43,11 +43,13 @@ class Listening:
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._server = connection.pgconn
+        self._early: list[str] = []
+        # psycopg itself reads a notification that comes with the answer to a statement, for example to LISTEN.
+        connection.add_notify_handler(lambda notification: self._early.append(notification.payload))
 
     def words(self, interrupter: socket, within_s: float | None = None) -> list[str]:
         """Wait until a notification has arrived, the interrupter is readable, or the time is over. Return the payloads
         since the last call."""
-        # A notification that came with the answer to a statement has been read from the socket.
         if words := self._words():
             return words
         select([self._server.socket, interrupter.fileno()], [], [], within_s)
@@ -55,13 +57,15 @@ class Listening:
         return self._words()
 
     def _words(self) -> list[str]:
-        return [word.extra.decode() for word in iter(self._server.notifies, None)]
+        early, self._early = self._early, []
+        return early + [word.extra.decode() for word in iter(self._server.notifies, None)]
 
 
 def listen(connection: psycopg.Connection[Row], channel: str) -> Listening:
     """Listen to a channel on a connection that commits each statement."""
+    made = Listening(connection)
     connection.execute(f"LISTEN {channel}".encode())
-    return Listening(connection)
+    return made
 
 
 @contextmanager

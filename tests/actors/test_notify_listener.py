@@ -1,7 +1,9 @@
 """Notifications by way of the ledger. They reach a process with a broker in its own memory."""
 
 from collections.abc import Iterator, Sequence
+from socket import socketpair
 
+import psycopg
 import pytest
 
 from sluice.actors.worker.notify_listener import NotifyListener, notify_through
@@ -41,6 +43,15 @@ def test_notifications_are_published_in_the_order_they_were_sent(house: House) -
     house.say(Plan(submissions=("c",)))
     eventually(lambda: len(house.heard) == 3)
     assert house.heard == [Plan(submissions=("a", "b")), Tick(), Plan(submissions=("c",))]
+
+
+def test_a_notification_that_comes_with_the_answer_to_a_statement_is_received(world: World) -> None:
+    """This happens if it is sent just after LISTEN has been executed."""
+    awake, other = socketpair()
+    with awake, other, psycopg.connect(world.url, autocommit=True) as connection:
+        ear = notify.listen(connection, notify.ENDS)
+        connection.execute("SELECT pg_notify(%s, 'first'), pg_notify(%s, 'second')", [notify.ENDS] * 2)
+        assert ear.words(awake, within_s=10) == ["first", "second"]
 
 
 def test_a_notification_too_long_for_notify_is_left_out_and_others_arrive(house: House) -> None:
