@@ -241,13 +241,18 @@ def abandoned(folder: Path) -> AbstractContextManager[bool]:
 
 
 def locked_folder(parent: Path) -> FileLock:
-    """Make a folder with a random name. It is locked before any other process can consider it abandoned."""
+    """Make a folder with a random name. It is locked before any other process can consider it abandoned.
+
+    Another process may lock the folder first, to see whether it is in use. It may not remove it, so this does.
+    """
     while True:
         path = parent / token_hex(8)
         path.mkdir(mode=0o700)
         lock = _locked(path)
         if lock is not None:
             return lock
+        with suppress(FileNotFoundError):
+            path.rmdir()
 
 
 @contextmanager

@@ -4,10 +4,13 @@ import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sluice.jobs.processes.file_lock import FileLock
+from sluice.jobs.programs import program_cache
 from sluice.jobs.programs.archive.unpack import unpack
 from sluice.jobs.programs.errors import Unfit
 from sluice.jobs.programs.program_cache import shared
@@ -99,6 +102,24 @@ def test_concurrent_fetches_together_do_not_exceed_the_limit(
     assert all(end == "ran\n" or "SLUICE_PROGRAMS_DIR_SIZE" in end for end in ends)
     assert _stored_bytes(shop) <= 2.5 * MIB
     assert shop.leftovers() == []
+
+
+def test_a_folder_that_another_process_locks_first_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = program_cache._locked
+    others: list[FileLock] = []
+
+    def lock_second(folder: Path) -> FileLock | None:
+        if not others:
+            others.append(FileLock.of_folder(folder))
+            assert others[0].try_exclusive()
+        return locked(folder)
+
+    monkeypatch.setattr(program_cache, "_locked", lock_second)
+    with closing(program_cache.locked_folder(tmp_path)) as own:
+        others[0].close()
+        assert list(tmp_path.iterdir()) == [own.path]
 
 
 def test_a_fetch_counts_the_reservations_of_other_fetches(
