@@ -27,9 +27,11 @@ FLOOD = 100_000
 #: as long.
 FLOOD_STARTS_MAX = 60
 _STARTED = "SELECT count(*) FROM round JOIN job ON job.id = round.job WHERE app = 'flood'"
-_PLANNED_AFTER = """
-SELECT extract(epoch FROM planned_at - received_at)::float8 FROM submission
-WHERE app = 'small' ORDER BY number DESC LIMIT 1
+_TURN = """
+SELECT extract(epoch FROM turn.planned_at - turn.received_at)::float8, (
+    SELECT count(*) FROM round JOIN job ON job.id = round.job
+    WHERE job.app = 'flood' AND round.running_at BETWEEN turn.planned_at AND turn.ended_at)
+FROM submission AS turn WHERE turn.app = 'small' ORDER BY turn.number DESC LIMIT 1
 """
 _COUNTS = "SELECT state, count(*) FROM job WHERE app = %(app)s GROUP BY state"
 
@@ -56,7 +58,8 @@ def _started(ledger: Ledger) -> int:
 
 
 class _Turn(NamedTuple):
-    """A hundred jobs of the small tenant beside the flood, and how many jobs of the flood began meanwhile."""
+    """A hundred jobs of the small tenant beside the flood. ``flood_starts`` are jobs of the flood that began between
+    their plan and their end."""
 
     seconds: float
     planned_after_s: float
@@ -64,10 +67,8 @@ class _Turn(NamedTuple):
 
     @classmethod
     def beside(cls, client: Client, ledger: Ledger, turn: int) -> Self:
-        before = _started(ledger)
         seconds = _seconds_of_small(client, turn)
-        planned_after_s = ledger.transact(lambda tx: tx.column(_PLANNED_AFTER))[0]
-        return cls(seconds, planned_after_s, _started(ledger) - before)
+        return cls(seconds, *ledger.transact(lambda tx: tx.rows(_TURN))[0])
 
 
 @pytest.mark.timeout(600)
