@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple, Self
 
 import pytest
@@ -22,7 +21,7 @@ _LOG = logging.getLogger("sluice.tests")
 APPS = str(Path(__file__).parent / "two_teams.py")
 #: Jobs of a flood, in one submission or in one each.
 FLOOD = 100_000
-#: Jobs of the flood that may start during a turn of the small tenant: 60. About 25 do, when the turn begins and ends.
+#: Jobs of the flood that may start during a turn of the small tenant: 60. 11 to 33 do, when the turn begins and ends.
 #: If workers took a job of each tenant by turns, it would be more than 100, although the turn would take only 1.5 times
 #: as long.
 FLOOD_STARTS_MAX = 60
@@ -80,8 +79,8 @@ class _Turn(NamedTuple):
 def test_a_flood_does_not_hold_up_another_tenant(
     ledger: Ledger, live_ledger_url: str, broker_url: str, folder: Path, flood: Callable[[Client], None]
 ) -> None:
-    """The small tenant has three turns, because the disk may be slow during one of them: a job needs two commits. The
-    starts of the flood's jobs show whether it was the disk."""
+    """The small tenant has three turns. If one takes long, the starts of the flood's jobs show whether its jobs had the
+    slots, or whether the ledger was slow."""
     broker = connect(broker_url)
     client = Client(ledger, broker.publish)
     with fleet(2, folder, ledger=live_ledger_url, broker=broker_url, apps=APPS, threads=4) as workers:
@@ -92,11 +91,11 @@ def test_a_flood_does_not_hold_up_another_tenant(
         turns = [_Turn.beside(client, ledger, number) for number in (2, 3, 4)]
         ran = dict(ledger.transact(lambda tx: tx.rows(_COUNTS, app="flood")))
     broker.close()
-    beside_s = median(turn.seconds for turn in turns)
+    beside_s = max(turn.seconds for turn in turns)
     _LOG.info("alone %.2f s, beside the flood %.2f s, %.2f times", alone_s, beside_s, beside_s / alone_s)
     _LOG.info("beside the flood: %s; jobs of the flood: %s", turns, ran)
     assert ran.get(State.SUCCEEDED, 0) < sum(ran.values()), "the flood was over too early"
     told = f"alone {alone_s}, beside the flood {turns}"
     assert beside_s < 1.5 * alone_s, told
-    assert median(turn.flood_starts for turn in turns) < FLOOD_STARTS_MAX, told
+    assert max(turn.flood_starts for turn in turns) < FLOOD_STARTS_MAX, told
     assert ledger.transact(breaches) == []
