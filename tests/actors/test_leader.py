@@ -105,7 +105,7 @@ def test_the_groomer_gets_a_tick_in_each_period_while_it_has_work(world: World) 
 
 
 def test_a_tick_of_each_minute_is_for_backlogs(world: World) -> None:
-    """Ticks before it are not. A period without a tick does not drop it."""
+    """Periods without a tick count too."""
     leader = Leader(world)
     world.ledger.transact(lambda tx: submissions.receive(tx, [Submission(app="a", key="1", id="s")]))
     sent = [message for messages in leader.periods(2 * BACKLOG_PERIODS) for message in messages]
