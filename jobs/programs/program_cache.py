@@ -243,7 +243,7 @@ def abandoned(folder: Path) -> AbstractContextManager[bool]:
 def locked_folder(parent: Path) -> FileLock:
     """Make a folder with a random name. It is locked before any other process can consider it abandoned.
 
-    Another process may lock the folder first, to see whether it is in use. It may not remove it, so this does.
+    Another process may lock the folder first, to see whether it is in use. Then it is removed, and another is made.
     """
     while True:
         path = parent / token_hex(8)

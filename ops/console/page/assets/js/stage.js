@@ -39,7 +39,10 @@ export function stage() {
     return main;
 }
 
-/** @param {Screen} screen @param {{moved: boolean, focused: Element}} options `focused` had the focus at the request */
+/**
+ * @param {Screen} screen
+ * @param {{moved: boolean, focused: Element}} options `focused` had the focus when the screen was requested
+ */
 export async function show(screen, { moved, focused }) {
     const is_same = present?.screen.kind !== undefined && present.screen.kind === screen.kind;
     leave();
