@@ -233,6 +233,9 @@ def last_outputs(tx: Tx, number: int) -> list[LastOutput]:
     return tx.structs(LastOutput, _LAST_OUTPUTS, number=number, limit=TOLD_MAX)
 
 
+#: Seconds after the end of a worker's lease in which its jobs count as running: 5. The groomer takes them back within
+#: about a second, if there is one.
+LOST_AFTER_S = 5.0
 # A job whose worker is lost does not run, and neither does one that waits for the planner's decision.
 _HELD_UP = f"""
 SELECT job.app, job.key FROM submission JOIN job ON job.id = submission.blocking_job
@@ -241,7 +244,8 @@ WHERE submission.id = %(id)s AND submission.state = '{SubmissionState.ACTIVE}'
     SELECT 1 FROM submission_job JOIN job own ON own.id = submission_job.job
          LEFT JOIN worker ON worker.id = own.worker
     WHERE submission_job.submission = submission.number AND own.state = '{State.RUNNING}'
-      AND (own.next_poll_at IS NOT NULL OR worker.left_at IS NULL AND worker.lease_until > {NOW}))
+      AND (own.next_poll_at IS NOT NULL OR worker.left_at IS NULL
+           AND worker.lease_until > {NOW} - make_interval(secs => {LOST_AFTER_S})))
 """
 
 
