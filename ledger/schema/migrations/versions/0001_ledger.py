@@ -1217,12 +1217,13 @@ BEGIN
     FOR found IN
     WITH held AS MATERIALIZED (
         SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, job.alerts AS its_alerts, given.*
-        FROM job JOIN unnest($1::bigint[], $2::bigint[], $3::text[], $4::float8[],
+        FROM job JOIN (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::float8[],
             $5::int[], $6::text[], $7::text[], $8::text[],
             $9::text[], $10::text[], $11::text[], $12::bool[],
             $13::float8[], $14::text[], $15::text[])
      AS given (id, claim, ending, took_s, exit_code, error, output, stderr, log, output_blob, stderr_blob, final,
-               retry_after_s, result, result_blob) USING (id)
+               retry_after_s, result, result_blob)
+            LIMIT cardinality($1::bigint[])) AS given USING (id)
         WHERE CASE WHEN job.state IN ('running') THEN true END AND (job.claim = given.claim AND job.end_before IS NULL AND NOT job.saga_open AND NOT job.unbounded AND NOT (job.work_ids IS NOT NULL) AND NOT (job.output_table IS NOT NULL) AND NOT (job.undoes IS NOT NULL) AND NOT (job.expansion IS NOT NULL)) ORDER BY job.id FOR UPDATE OF job
     ), moved AS (
         UPDATE job SET state = 'succeeded', changed_at = coalesce($16::timestamptz, clock_timestamp()), worker = NULL, attempt_timeout_at = NULL, handle = NULL, next_poll_at = NULL, failed_polls = 0, alerts = NULL, external_status = NULL, dispatch_attempts = 0
@@ -1339,7 +1340,8 @@ WHERE job.app COLLATE "C" = $20::text AND job.state COLLATE "C" = 'ready'
     FOR found IN
     WITH held AS MATERIALIZED (
         SELECT job.state AS source, job.pool AS its_pool, job.claim AS its_claim, job.alerts AS its_alerts, given.*
-        FROM job JOIN unnest(ids_of_2::bigint[], rounds_of_2::int[]) AS given (id, round) USING (id)
+        FROM job JOIN (SELECT * FROM unnest(ids_of_2::bigint[], rounds_of_2::int[]) AS given (id, round)
+            LIMIT cardinality(ids_of_2::bigint[])) AS given USING (id)
         WHERE CASE WHEN job.state IN ('waiting') THEN true END AND ((CASE WHEN job.state IN ('waiting') THEN coalesce(job.not_before <= coalesce($16::timestamptz, clock_timestamp()), true) AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT job.paused AND job.pool IS NULL ELSE false END) AND
 job.round = given.round AND (job.saga_open OR coalesce(job.end_before > coalesce($16::timestamptz, clock_timestamp()), true)) AND NOT EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app
     AND NOT coalesce(app_pause.trial = job.id AND app_pause.trial_claim = job.claim, false)) AND EXISTS (
