@@ -84,6 +84,7 @@ class Heartbeat:
         self._renewed_at = 0.0
         self._failed = False
         self._lapsed = False
+        self._is_hurried = False
         self._asked_at = inf
         self._lock = Lock()
         self._ended = Event()
@@ -172,6 +173,11 @@ class Heartbeat:
         self._stop_lost(standing, held)
         self._renewed(began)
         self._health.renewed()
+        # After a late answer little trust is left, and the next renewal must come before the rest. But not twice in
+        # succession: if all answers come late, the rest must be done too.
+        self._is_hurried = not self._is_hurried and self.pause_s() <= 0
+        if self._is_hurried:
+            return
         self._return_strays()
         self._record_definitions()
         self._meter.read()

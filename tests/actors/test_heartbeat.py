@@ -260,6 +260,28 @@ def test_a_lease_is_trusted_from_the_request_of_its_renewal(world: World) -> Non
         life.line.end()
 
 
+def test_after_a_late_answer_the_lease_is_renewed_again_before_anything_else(world: World) -> None:
+    """Otherwise the little trust that is left may end meanwhile. Every second heartbeat is complete nevertheless."""
+    moment, delays = [1000.0], list[float]()
+
+    def before_answer() -> None:
+        moment[0] += delays.pop(0) if delays else 0.0
+
+    with closing(Late(world, before_answer)) as late:
+        life = Life(world, late, lease_s=3600.0, clock=lambda: moment[0])
+        life.line.start()
+        delays += [2300.0, 200.0]
+        life.line.beat()
+        assert life.holdings.trusted_for_s == 100.0
+        life.line.beat()
+        assert life.holdings.trusted_for_s == 2200.0
+        delays += [2300.0, 2300.0, 1.0]
+        life.line.beat()
+        life.line.beat()
+        assert delays == []
+        life.line.end()
+
+
 def test_lost_claims_are_checked_for_only_while_a_claim_is_held(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
