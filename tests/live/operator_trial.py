@@ -161,6 +161,8 @@ class OperatorTrial:
         """Submit a key that does not fit its app. The planner must log the refusal."""
         self._client.submit(Submission(app="src", key="no_number", id="unfit"))
         assert self._client.wait("unfit", timeout_s=60).state is SubmissionState.REFUSED
+        # The wait ends when the refusal is committed, and the line is written after that.
+        self._wait(lambda: self.logs[0].has("'unfit'"), within_s=30)
         (line,) = [line for line in self.logs[0].lines() if "'unfit'" in line["message"]]
         assert (line["level"], "for app 'src' is refused: " in line["message"]) == ("warning", True)
 
