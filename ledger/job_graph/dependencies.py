@@ -39,7 +39,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import PlannedJob
 from sluice.jobs.states import SPLIT, TERMINAL, By, State, sql_list
 from sluice.ledger.database.connection import Tx, arrays
-from sluice.ledger.database.transitions import HOLD_JOBS, NOW, few
+from sluice.ledger.database.transitions import HOLD_JOBS, NOW, estimated_as_one
 from sluice.ledger.job_graph import priorities
 from sluice.ledger.job_graph.readiness import MAY_BEGIN, READY_COLUMNS, ReadyJob, fail_upstream, open_gates
 from sluice.ledger.job_graph.work_ids import is_divisible
@@ -75,8 +75,9 @@ UPDATE need SET stale_claim = held.claim
 FROM held WHERE need.child = held.child AND need.gate = held.gate AND need.parent = held.parent
 """
 _DIGESTS = "unnest(%(jobs)s::bigint[], %(digests)s::text[]) AS given (id, digest)"
+# The states are in a CASE, so that no index of states answers it (see ``transitions.guard``).
 _OUTDATED = f"""
-SELECT job.id FROM job JOIN {few(_DIGESTS)} USING (id)
+SELECT job.id FROM job JOIN {estimated_as_one(_DIGESTS)} USING (id)
 WHERE (job.digest IS DISTINCT FROM given.digest OR job.id = ANY(%(anyway)s::bigint[]))
   AND CASE WHEN job.state = '{State.WAITING}' AND job.id = ANY(%(asked)s::bigint[]) OR job.state = '{State.CANCELLED}'
       OR job.state IN ({_ENDED}) AND job.id = ANY(%(again)s::bigint[]) THEN true END
@@ -87,7 +88,9 @@ _HOLD_NEEDS = "SELECT child FROM need WHERE child = ANY(%(jobs)s) ORDER BY child
 _HOLD_GATES = "SELECT child FROM gate WHERE child = ANY(%(jobs)s) ORDER BY child, gate FOR UPDATE"
 _DROP_NEEDS = "DELETE FROM need WHERE child = ANY(%(jobs)s)"
 _DROP_GATES = "DELETE FROM gate WHERE child = ANY(%(jobs)s)"
-_UPDATE_DIGESTS = f"UPDATE job SET digest = given.digest FROM {few(_DIGESTS)} WHERE job.id = given.id"
+_UPDATE_DIGESTS = (
+    f"UPDATE job SET digest = given.digest FROM {estimated_as_one(_DIGESTS)} WHERE job.id = given.id"
+)
 
 
 def outdated(

@@ -18,7 +18,7 @@ from sluice.jobs.policy.rate_limit import RateLimit
 from sluice.jobs.states import MAKE_READY, REQUEST, SKIP, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.history import VerbBy, number
-from sluice.ledger.database.transitions import NOW, few, move
+from sluice.ledger.database.transitions import NOW, estimated_as_one, move
 from sluice.ledger.job_graph import shared_kwargs
 
 
@@ -183,7 +183,7 @@ _RENEWED = {term.column: renewed for term in TERMS if (renewed := _renewed(term)
 _RENEW = f"""
 UPDATE job SET {", ".join(f"{column} = {value}" for column, value in _RENEWED.items())},
     notify = NULL, late_at = NULL, late = false, due_within_s = NULL
-FROM {few(_GIVEN)}
+FROM {estimated_as_one(_GIVEN)}
 WHERE job.id = given.id
 """
 _WAITS = f"CASE WHEN job.state = '{State.WAITING}' THEN true END"

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from sluice.jobs.states import TERMINAL, State, sql_list
 from sluice.ledger.database.connection import Tx
-from sluice.ledger.database.transitions import IDS, few
+from sluice.ledger.database.transitions import IDS, estimated_as_one
 
 _ENDED = sql_list(*sorted(TERMINAL))
 # Both are a CASE, so that no partial index answers them (see ``transitions.guard``): these jobs are found by their ids.
@@ -29,7 +29,7 @@ _LENDS = """
 
 _SET_OUT = f"""
 WITH held AS MATERIALIZED (
-    SELECT job.id FROM job JOIN {few(IDS)} USING (id)
+    SELECT job.id FROM job JOIN {estimated_as_one(IDS)} USING (id)
     WHERE job.end_before < coalesce(job.effective_deadline, 'infinity') ORDER BY job.id FOR UPDATE OF job
 )
 UPDATE job SET effective_deadline = least(job.effective_deadline, job.end_before) FROM held WHERE job.id = held.id
@@ -37,7 +37,7 @@ UPDATE job SET effective_deadline = least(job.effective_deadline, job.end_before
 # A job that was only expected, or had ended, may have had waiting children before this plan.
 _WAIT_ALREADY = f"""
 SELECT DISTINCT child.id
-FROM {few(IDS)}
+FROM {estimated_as_one(IDS)}
 JOIN need ON need.parent = given.id AND need.met IS NULL
 JOIN job child ON child.id = need.child JOIN job parent ON parent.id = given.id
 WHERE NOT EXISTS (SELECT 1 FROM unnest(%(jobs)s::bigint[]) AS known (id) WHERE known.id = need.child)
@@ -48,7 +48,7 @@ WHERE NOT EXISTS (SELECT 1 FROM unnest(%(jobs)s::bigint[]) AS known (id) WHERE k
 _RAISE = f"""
 WITH lent AS (
     SELECT need.parent AS id, max(child.priority) AS priority, min(child.effective_deadline) AS effective_deadline
-    FROM {few(IDS)} JOIN job child USING (id)
+    FROM {estimated_as_one(IDS)} JOIN job child USING (id)
     JOIN need ON need.child = child.id AND need.met IS NULL
     WHERE {_WAITS} GROUP BY need.parent
 ), held AS MATERIALIZED (
@@ -65,7 +65,7 @@ RETURNING job.id
 _ASK = f"""
 WITH held AS MATERIALIZED (
     SELECT job.id, given.priority FROM job
-    JOIN {few("unnest(%(jobs)s::bigint[], %(priorities)s::int[]) AS given (id, priority)")} USING (id)
+    JOIN {estimated_as_one("unnest(%(jobs)s::bigint[], %(priorities)s::int[]) AS given (id, priority)")} USING (id)
     WHERE job.priority < given.priority AND job.state NOT IN ({_ENDED})
     ORDER BY job.id FOR UPDATE OF job
 )

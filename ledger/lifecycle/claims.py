@@ -43,7 +43,7 @@ from sluice.jobs.states import CLAIM, MAKE_READY, By, State
 from sluice.ledger.database.connection import Tx, arrays
 from sluice.ledger.database.history import VerbBy
 from sluice.ledger.database.procedures import ColumnOf, ContinueIf, ProcedureStep, read
-from sluice.ledger.database.transitions import IN_TURN, NOW, few, guard, move, move_twice
+from sluice.ledger.database.transitions import IN_TURN, NOW, estimated_as_one, guard, move, move_twice
 from sluice.ledger.job_graph import shared_kwargs
 from sluice.ledger.job_graph.readiness import ALONE, MAY_BEGIN, READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.keyspaces.partitions import LEFT
@@ -246,7 +246,7 @@ _IS_TRIAL = "EXISTS (SELECT 1 FROM app_pause WHERE app_pause.app = job.app AND a
 _COLUMNS_OF_NAMED = READY_COLUMNS.replace(ALONE, f"({ALONE} OR {_IS_TRIAL})")
 _HOLD = f"""
 SELECT {_COLUMNS_OF_NAMED} FROM job
-JOIN {few("unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, turn)")} USING (id)
+JOIN {estimated_as_one("unnest(%(jobs)s::bigint[], %(rounds)s::int[]) AS given (id, turn)")} USING (id)
 WHERE {guard(CLAIM)} AND job.round = given.turn AND {UNEXPIRED}
 ORDER BY job.id FOR UPDATE OF job
 """
