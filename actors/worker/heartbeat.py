@@ -115,6 +115,7 @@ class Heartbeat:
             )
             leases.record_definitions(tx, self.id, known)
 
+        self._ledger.drop_outdated_plans()
         self._ledger.transact(join)
         self._recorded = known
         self._renewed_at = began
@@ -180,6 +181,7 @@ class Heartbeat:
             return
         self._return_strays()
         self._record_definitions()
+        self._ledger.drop_outdated_plans()
         self._meter.read()
 
     def pause_s(self) -> float:

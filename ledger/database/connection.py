@@ -28,6 +28,7 @@ from sluice.ledger.database.connection_pool import (
 )
 from sluice.ledger.database.conninfo import complete, complete_for_pooler, opening, schema_of, unreachable
 from sluice.ledger.database.driver import CursorConnection, PreparedConnection, Row
+from sluice.ledger.database.kept_plans import SIZE, KeptPlans
 from sluice.ledger.database.pooler import PooledConnection, PooledCursorConnection, PoolerSetup
 from sluice.ledger.database.procedures import Procedure
 
@@ -202,6 +203,7 @@ class Ledger:
         self._clock = clock
         self._also: Callable[[Tx, Any], None] | None = None
         self._asked, self._asking = 0, Lock()
+        self._plans = KeptPlans()
         self._steady_address = complete(url, **options | _STEADY)
         settings = options | _STEADY if steady else options
         # Users' statements are not prepared: to drop theirs, psycopg would drop all statements of the session.
@@ -323,6 +325,7 @@ class Ledger:
     def begin(self) -> Iterator[Tx]:
         """Open a transaction that is committed at the end of the block and never repeated. It may not idle for long."""
         with self._connection() as connection:
+            self._plans.renew(connection)
             before = connection.asked
             try:
                 with connection.begun():
@@ -354,11 +357,17 @@ class Ledger:
     def _no_transaction(self) -> Iterator[Tx]:
         """Take a connection on which each statement is committed by itself."""
         with self._connection() as connection:
+            self._plans.renew(connection)
             before = connection.asked
             try:
                 yield self._tx(connection)
             finally:
                 self._count_trips(connection.asked - before)
+
+    def drop_outdated_plans(self) -> None:
+        """Have this process's plans made again if ``job`` has grown much since they were made."""
+        (size,) = self.run_alone(lambda tx: tx.column(SIZE))
+        self._plans.compare(size)
 
     def round_trips(self) -> int:
         """Return the number of this process's round trips to the database, in transactions that have ended."""

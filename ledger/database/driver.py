@@ -37,9 +37,13 @@ _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
 class CursorConnection(Connection[Row]):
-    """Connection with waits that can be interrupted. ``asked`` counts its round trips."""
+    """Connection with waits that can be interrupted. ``asked`` counts its round trips.
+
+    ``plan_drops`` counts when its process has dropped the plans of its connections, up to the last time for this one.
+    """
 
     asked = 0
+    plan_drops = 0
 
     def rows(self, sql: str, values: Values) -> list[Row]:
         """Return the rows of a statement."""
@@ -118,6 +122,11 @@ class PreparedConnection(CursorConnection):
         self._is_begun = False
         if not self._is_idle:
             self._command(command)
+
+    def drop_plans(self, plan_drops: int) -> None:
+        """Have the plan of each statement made again when it runs next."""
+        self._command(b"DISCARD PLANS")
+        self.plan_drops = plan_drops
 
     @property
     def _is_idle(self) -> bool:

@@ -21,7 +21,9 @@ from sluice.actors.worker.heartbeat import Heartbeat, WorkerTerms
 from sluice.jobs.catalogue.resolve.digest import KnownDefinitions
 from sluice.jobs.errors import BadSetting, Unreachable
 from sluice.jobs.model.names import Claim
-from sluice.ledger.database.connection import Ledger
+from sluice.ledger.database import kept_plans
+from sluice.ledger.database.connection import Ledger, Tx
+from sluice.ledger.fixtures import cut_off
 from tests.actors.ledgers import Late, Refusing, Silent
 from tests.jobs.runners.runner_bench import eventually
 from tests.world import LEASE_S as WORLD_LEASE_S
@@ -300,3 +302,26 @@ def test_lost_claims_are_checked_for_only_while_a_claim_is_held(
         time.sleep(0.05)
         assert len(checks) == rests
     life.line.end()
+
+
+def test_a_heartbeat_drops_plans_once_there_are_many_jobs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drops(tx: Tx) -> int:
+        return tx.connection.plan_drops
+
+    # Pages that earlier tests left would be filled first.
+    world.ledger.transact(cut_off)
+    monkeypatch.setattr(kept_plans, "SMALL", 0)
+    with closing(Ledger(world.url, connections=1, steady=True)) as ledger:
+        life = Life(world, ledger, lease_s=WORLD_LEASE_S)
+        life.line.start()
+        try:
+            life.line.beat()
+            assert ledger.transact(drops) == 0
+            world.define({"b": {"job_id": "{x}", "autofill_values": {"x": "0:1000"}, "bash_cmd": "true"}})
+            world.submit("b", None)
+            life.line.beat()
+            assert ledger.transact(drops) == 1
+        finally:
+            life.line.end()

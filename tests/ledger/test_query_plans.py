@@ -11,7 +11,7 @@ from sluice.jobs.model.names import JobName
 from sluice.jobs.states import By, State
 from sluice.ledger import due_work
 from sluice.ledger.database.connection import Ledger, Tx
-from sluice.ledger.fixtures import cut_off, empty, gather
+from sluice.ledger.fixtures import cut_off, empty, gather, tidy
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import PossiblePushes
 from sluice.ledger.lifecycle import claims, plain_successes
@@ -302,17 +302,52 @@ def small(world: World) -> Iterator[World]:
 
 def test_a_plan_that_was_made_for_few_jobs_reads_few_of_many(small: World) -> None:
     """It is kept until Postgres has new statistics."""
+    with closing(_steady(small)) as steady:
+        assert _read_by_a_run(small, steady, "b/0")
+        small.submit("a", None)
+        small.submit("b", "last")
+        read = _read_by_a_run(small, steady, "b/last")
+    assert {table for table, rows in read.items() if rows > FEW} == set()
 
-    def run(tx: Tx, job: int) -> None:
-        (claimed,) = claims.claim(tx, "b", [(job, 0)], ClaimTerms(small.worker)).jobs
+
+@pytest.fixture
+def vacuumed(world: World) -> Iterator[World]:
+    """Yield a world whose tables have no pages, as after the removal of all jobs."""
+    world.ledger.transact(cut_off)
+    tidy(world.url)
+    world.worker = world.hire()
+    words = {"job_id": "{x}", "autofill_values": {"x": f"0:{3 * MANY}"}, "bash_cmd": "true"}
+    world.define({"a": words, "b": {"job_id": "{x}", "bash_cmd": "true"}})
+    yield world
+    world.ledger.transact(cut_off)
+
+
+def test_a_plan_that_was_made_for_an_empty_table_is_dropped_once_the_table_has_grown(vacuumed: World) -> None:
+    def claim_nothing(tx: Tx) -> None:
+        assert not claims.claim(tx, "b", [(1, 0)], ClaimTerms(vacuumed.worker)).jobs
+
+    with closing(_steady(vacuumed)) as steady:
+        steady.drop_outdated_plans()
+        steady.transact(claim_nothing)
+        vacuumed.submit("a", None)
+        vacuumed.submit("b", None, keys=["first", "last"])
+        assert _read_by_a_run(vacuumed, steady, "b/first")["job"] > MANY
+        steady.drop_outdated_plans()
+        read = _read_by_a_run(vacuumed, steady, "b/last")
+    assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+def _steady(world: World) -> Ledger:
+    return Ledger(world.url, connections=1, steady=True, clock=lambda: world.now)
+
+
+def _read_by_a_run(world: World, ledger: Ledger, job: str) -> dict[str, int]:
+    """Return the number of rows that the claim of a job of ``b`` and its end read in each table."""
+    id_ = world.known(job).id
+
+    def run(tx: Tx) -> None:
+        (claimed,) = claims.claim(tx, "b", [(id_, 0)], ClaimTerms(world.worker)).jobs
         done = {claimed.right: Outcome(ending=Ending.DONE)}
         assert plain_successes.finish(tx, done, PossiblePushes.of({claimed.id: []})).apps
 
-    with closing(Ledger(small.url, connections=1, steady=True, clock=lambda: small.now)) as steady:
-        first = small.known("b/0").id
-        steady.transact(lambda tx: run(tx, first))
-        small.submit("a", None)
-        small.submit("b", "last")
-        last = small.known("b/last").id
-        read = steady.transact(lambda tx: _read_by(tx, lambda: run(tx, last)))
-    assert {table for table, rows in read.items() if rows > FEW} == set()
+    return ledger.transact(lambda tx: _read_by(tx, lambda: run(tx)))
