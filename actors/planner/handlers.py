@@ -89,6 +89,14 @@ def plan(
     return plan_and_claim(ledger, catalogue, message, attempts).messages
 
 
+def parts(message: Plan) -> list[Plan]:
+    """Divide a message into messages that are planned in one transaction each. A short one is returned as it is."""
+    ids = message.submissions
+    if 0 < len(ids) <= BATCH:
+        return [message]
+    return [Plan(submissions=ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
+
+
 class PlanResult(NamedTuple):
     """Messages to send, and the jobs that the worker of the ``capacity`` must run now, by these definitions."""
 
@@ -112,8 +120,8 @@ def plan_and_claim(
     if len(message.submissions) > BATCH:
         capacity = None
     with (attempts or PlanAttempts(ledger)).underway() as underway:
-        for start in range(0, len(message.submissions), BATCH):
-            ids = list(message.submissions[start : start + BATCH])
+        for part in parts(message):
+            ids = list(part.submissions)
             planned = ledger.transact(
                 partial(_plan, catalogue=catalogue, ids=ids, underway=underway, capacity=capacity),
                 TransactionKind.PLAN,

@@ -272,8 +272,14 @@ class Process:
         if not isinstance(message, Plan):
             return None
         catalogue = self._catalogue()
-        for submission in self._tenant_turns.due(catalogue):
-            self._send(self._handled(Plan(submissions=(submission,))))
+        for part in self._tenant_turns.in_order(catalogue, message):
+            if part is message:
+                return self._plan_short(catalogue, message)
+            self._send(self._handled(part))
+        return None
+
+    def _plan_short(self, catalogue: Catalogue, message: Plan) -> FollowUp | None:
+        """Plan the submissions of a message that has only one part."""
         asked_at = self._holdings.clock()
         slot = SlotReservation(self._service.slots.apps)
         try:

@@ -430,10 +430,7 @@ FEW_KEYS = 20
 LATE_S = 10.0
 
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
-_WAITING_OF_TENANTS = f"""
-FROM submission LEFT JOIN unnest(%(apps)s::text[], %(tenants)s::text[]) AS given (app, tenant) USING (app)
-WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND next_plan_at IS NULL
-"""
+_WAITING_AT_ONCE = f"{_WAITING} AND next_plan_at IS NULL"
 _ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
 _COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
 _HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
@@ -459,14 +456,24 @@ WITH named AS MATERIALIZED (
 )
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
 """
+# The waiting submissions are counted by app, because a join of each with its tenant would take most of the time. The
+# apps of the others are a hashed list, and nothing is read again if only one tenant waits.
 _FIRST_WAITING = f"""
-WITH waiting AS MATERIALIZED (
-    SELECT id, number, received_at, coalesce(given.tenant, %(usual)s::text) AS tenant {_WAITING_OF_TENANTS}
-), placed AS (
-    SELECT id, number, row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place FROM waiting
-    WHERE tenant <> (SELECT tenant FROM waiting GROUP BY tenant ORDER BY count(*) DESC, tenant LIMIT 1)
+WITH counted AS MATERIALIZED (
+    SELECT app, waiting, coalesce(given.tenant, %(usual)s::text) AS tenant
+    FROM (SELECT app, count(*) AS waiting {_WAITING_AT_ONCE} GROUP BY app) AS by_app
+    LEFT JOIN unnest(%(apps)s::text[], %(tenants)s::text[]) AS given (app, tenant) USING (app)
+), other AS MATERIALIZED (
+    SELECT app, tenant FROM counted
+    WHERE tenant <> (SELECT tenant FROM counted GROUP BY tenant ORDER BY sum(waiting) DESC, tenant LIMIT 1)
+), of_apps AS (
+    SELECT id, number, received_at, app, row_number() OVER (PARTITION BY app ORDER BY received_at, number) AS place
+    {_WAITING_AT_ONCE} AND EXISTS (SELECT FROM other) AND (app IN (SELECT app FROM other)) IS TRUE
+), of_tenants AS (
+    SELECT id, number, row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place
+    FROM of_apps JOIN other USING (app) WHERE place <= %(most)s
 )
-SELECT id FROM placed WHERE place <= %(most)s ORDER BY place, number
+SELECT id FROM of_tenants WHERE place <= %(most)s ORDER BY place, number
 """
 _SET_ASIDE = f"""
 UPDATE submission SET next_plan_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s

@@ -3,7 +3,10 @@
 from msgspec import Raw, json
 
 from sluice.actors.planner.admission import admit
+from sluice.actors.planner.handlers import BATCH
+from sluice.actors.worker.handlers import handle
 from sluice.actors.worker.tenant_turns import EVERY_S, MOST, TenantTurns
+from sluice.broker.messages import Plan
 from tests.world import World, catalogue_of
 
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}
@@ -52,9 +55,29 @@ def test_a_turn_is_due_after_a_pause(world: World) -> None:
     assert turns.due(CATALOGUE) == ["b0"]
 
 
+def test_a_turn_may_be_due_between_two_parts_of_a_long_message(world: World) -> None:
+    long = Plan(submissions=tuple(leave(world, "a", range(BATCH + 1))))
+    leave(world, "b", range(1))
+    turns = Turns(world)
+    planned: list[int | str] = []
+    for part in turns.in_order(CATALOGUE, long):
+        planned.append(part.submissions[0] if len(part.submissions) == 1 else len(part.submissions))
+        handle(world.ledger, CATALOGUE, part)
+        if planned == ["b0", BATCH]:
+            turns.now += EVERY_S
+            leave(world, "b", range(1, 2))
+            leave(world, "a", range(BATCH + 1, BATCH + 3))
+    assert planned == ["b0", BATCH, "b1", f"a{BATCH}"]
+
+
+def test_a_short_message_is_planned_as_it_is(world: World) -> None:
+    short = Plan(submissions=tuple(leave(world, "a", range(2))))
+    assert [part is short for part in Turns(world).in_order(CATALOGUE, short)] == [True]
+
+
 def test_without_tenants_no_statement_is_sent(world: World) -> None:
     leave(world, "c", range(1))
     leave(world, "d", range(1))
-    before = world.ledger.round_trips
+    before = world.ledger.round_trips()
     assert Turns(world).due(catalogue_of({"c": WORDS, "d": WORDS})) == []
-    assert world.ledger.round_trips == before
+    assert world.ledger.round_trips() == before
