@@ -49,7 +49,11 @@ def receiving(answer: Answer = accepts) -> Iterator[HttpReceiver]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            length = int(self.headers.get("Content-Length", 0))
+            body = self.rfile.read(length)
+            if len(body) < length:  # Its sender was killed.
+                self.close_connection = True
+                return
             status, headers = receiver.answer(body, dict(self.headers))
             self.send_response(status)
             for name, value in {"Content-Length": "0", **headers}.items():
