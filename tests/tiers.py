@@ -1,5 +1,7 @@
 """Table of tests and tiers: ``make test``, ``make check`` or ``make night``.
 
+The tier ``alone`` is a part of ``make night``. Its tests compare times, so no other test runs beside them.
+
 The longest path that matches a test's file decides. ``tests/style/test_tiers.py`` compares this table with the folder.
 """
 
@@ -7,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent
-TIERS = ("test", "check", "night")
+TIERS = ("test", "check", "night", "alone")
 
 #: Tier by path below ``tests``. A folder's path has no ending.
 PATHS: Mapping[str, str] = {
@@ -82,6 +84,7 @@ PATHS: Mapping[str, str] = {
     "ledger/test_priority_races.py": "night",
     "ledger/test_poll_races.py": "check",
     "live": "night",
+    "live/test_tenants.py": "alone",
     "live/test_connections.py": "check",
     "live/test_first_process.py": "check",
     "live/test_killed_planners.py": "check",

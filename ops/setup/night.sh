@@ -43,6 +43,7 @@ contests() {
 
 # shellcheck disable=SC2086 # The words of PYTEST_ARGS and of pytest are separate arguments.
 step "the tests of this tier" $pytest --tier night ${PYTEST_ARGS:-}
+step "the tests that compare times" "$python" -m pytest --quiet --tier alone
 # Only the files with properties are collected: all of them would cost each process 120 MB.
 # shellcheck disable=SC2046,SC2086
 step "properties, with many examples" $pytest -m hypothesis --hypothesis-profile thorough --timeout 1800 \
