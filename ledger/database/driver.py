@@ -39,7 +39,7 @@ _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 class CursorConnection(Connection[Row]):
     """Connection with waits that can be interrupted. ``asked`` counts its round trips.
 
-    ``plan_drops`` counts when its process has dropped the plans of its connections, up to the last time for this one.
+    ``plan_drops`` is the number of the last drop of plans that this connection has followed (``kept_plans``).
     """
 
     asked = 0
