@@ -80,7 +80,9 @@ def _as_filled(world: World) -> Iterator[World]:
 
 
 def _analyze(world: World) -> None:
-    world.ledger.transact(lambda tx: tx.write("ANALYZE job, need, gate, submission, state_count_minute"))
+    world.ledger.transact(
+        lambda tx: tx.write("ANALYZE job, need, gate, submission, history, state_count_minute")
+    )
 
 
 def _mode(tx: Tx) -> str:
