@@ -18,7 +18,7 @@ from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.database.connection import Ledger
 from sluice.ledger.lifecycle import submissions
 
-#: Seconds between two turns: 0.25. A turn reads all waiting submissions, which takes 0.1 seconds for 100,000.
+#: Seconds between two turns: 0.25.
 EVERY_S = 0.25
 #: Submissions of each tenant in one turn: 20, which are planned in about 0.1 seconds.
 MOST = 20

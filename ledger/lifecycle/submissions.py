@@ -429,8 +429,10 @@ FEW_KEYS = 20
 #: Seconds after which a waiting submission may have killed a planner: 10, five times the delay of a lost message.
 LATE_S = 10.0
 
+#: Limit of the counting of a tenant's waiting submissions, which finds the tenant with the most.
+COUNTED_MAX = 200
+
 _WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
-_WAITING_AT_ONCE = f"{_WAITING} AND next_plan_at IS NULL"
 _ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
 _COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
 _HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
@@ -456,24 +458,34 @@ WITH named AS MATERIALIZED (
 )
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
 """
-# The waiting submissions are counted by app, because a join of each with its tenant would take most of the time. The
-# apps of the others are a hashed list, and nothing is read again if only one tenant waits.
+# The predicate of the index ``submission_received_app``. No other index can be used for it.
+_IN_APP_ORDER = f"""
+FROM submission
+WHERE state COLLATE "C" = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND next_plan_at IS NULL
+"""
+# Reads the names of the apps one after the other, and at most ``COUNTED_MAX`` submissions of each. The first 255
+# characters of a name count.
 _FIRST_WAITING = f"""
-WITH counted AS MATERIALIZED (
-    SELECT app, waiting, coalesce(given.tenant, %(usual)s::text) AS tenant
-    FROM (SELECT app, count(*) AS waiting {_WAITING_AT_ONCE} GROUP BY app) AS by_app
-    LEFT JOIN unnest(%(apps)s::text[], %(tenants)s::text[]) AS given (app, tenant) USING (app)
-), other AS MATERIALIZED (
-    SELECT app, tenant FROM counted
-    WHERE tenant <> (SELECT tenant FROM counted GROUP BY tenant ORDER BY sum(waiting) DESC, tenant LIMIT 1)
-), of_apps AS (
-    SELECT id, number, received_at, app, row_number() OVER (PARTITION BY app ORDER BY received_at, number) AS place
-    {_WAITING_AT_ONCE} AND EXISTS (SELECT FROM other) AND (app IN (SELECT app FROM other)) IS TRUE
-), of_tenants AS (
-    SELECT id, number, row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place
-    FROM of_apps JOIN other USING (app) WHERE place <= %(most)s
+WITH RECURSIVE app_name AS (
+    (SELECT left(app, 255) AS name {_IN_APP_ORDER} ORDER BY left(app, 255) LIMIT 1)
+    UNION ALL
+    SELECT (SELECT left(app, 255) {_IN_APP_ORDER} AND left(app, 255) > app_name.name ORDER BY left(app, 255) LIMIT 1)
+    FROM app_name WHERE app_name.name IS NOT NULL
+), app_tenant AS (
+    SELECT name, coalesce(given.tenant, %(usual)s::text) AS tenant
+    FROM app_name
+    LEFT JOIN unnest(%(apps)s::text[], %(tenants)s::text[]) AS given (app, tenant) ON left(given.app, 255) = name
+), waiting AS MATERIALIZED (
+    SELECT oldest.*, tenant FROM app_tenant CROSS JOIN LATERAL (
+        SELECT id, number, received_at {_IN_APP_ORDER} AND left(app, 255) = app_tenant.name
+        ORDER BY received_at, number LIMIT {COUNTED_MAX}) AS oldest
+), placed AS (
+    SELECT id, number, row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place FROM waiting
+    WHERE tenant <> (
+        SELECT tenant FROM waiting GROUP BY tenant
+        ORDER BY least(count(*), {COUNTED_MAX}) DESC, min(received_at), tenant LIMIT 1)
 )
-SELECT id FROM of_tenants WHERE place <= %(most)s ORDER BY place, number
+SELECT id FROM placed WHERE place <= %(most)s ORDER BY place, number
 """
 _SET_ASIDE = f"""
 UPDATE submission SET next_plan_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
@@ -557,7 +569,8 @@ def lock_pending(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[R
 def first_waiting(tx: Tx, tenants: Mapping[str, str], most: int) -> list[str]:
     """Return the first waiting submissions of each tenant, up to ``most``, but none of the tenant with the most.
 
-    ``tenants`` has the tenant of each app that does not belong to the default tenant.
+    Tenants with ``COUNTED_MAX`` or more are compared by their oldest submission instead, because it is next in the
+    order of arrival. ``tenants`` has the tenant of each app that does not belong to the default tenant.
     """
     rows = [*tenants.items()]
     return tx.column(_FIRST_WAITING, **arrays(rows, "apps", "tenants"), usual=DEFAULT_TENANT, most=most)

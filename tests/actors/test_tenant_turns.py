@@ -1,5 +1,7 @@
 """Submissions of other tenants, which a planner plans before the backlog of one tenant."""
 
+from datetime import timedelta
+
 from msgspec import Raw, json
 
 from sluice.actors.planner.admission import admit
@@ -7,6 +9,8 @@ from sluice.actors.planner.handlers import BATCH
 from sluice.actors.worker.handlers import handle
 from sluice.actors.worker.tenant_turns import EVERY_S, MOST, TenantTurns
 from sluice.broker.messages import Plan
+from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle.submissions import COUNTED_MAX
 from tests.world import World, catalogue_of
 
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}
@@ -38,6 +42,24 @@ def test_each_tenant_but_the_one_with_the_most_has_its_oldest_submissions_planne
     assert [id for id in due if id.startswith("b")] == [f"b{key}" for key in range(MOST)]
     assert due[:4] == ["b0", "c0", "b1", "d0"]
     assert len(due) == MOST + 2
+
+
+def test_of_two_tenants_with_many_submissions_the_first_is_planned_in_its_order(world: World) -> None:
+    for app, count in (("a", COUNTED_MAX), ("b", COUNTED_MAX + 1), ("c", COUNTED_MAX - 1), ("d", 2)):
+        leave(world, app, range(count))
+        world.now += timedelta(seconds=1)
+    assert Turns(world).due(CATALOGUE)[:4] == ["b0", "c0", "b1", "c1"]
+
+
+def test_submissions_that_are_planned_later_have_no_turn(world: World) -> None:
+    leave(world, "a", range(3))
+    leave(world, "b", range(3))
+    later = world.ledger.transact(
+        lambda tx: tx.column("SELECT number FROM submission WHERE id IN ('b0', 'a0')")
+    )
+    world.ledger.transact(lambda tx: submissions.set_aside(tx, later, for_s=60))
+    leave(world, "a", range(3, 4))
+    assert Turns(world).due(CATALOGUE) == ["b1", "b2"]
 
 
 def test_the_order_is_left_alone_while_one_tenant_waits(world: World) -> None:

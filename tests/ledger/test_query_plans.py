@@ -8,13 +8,14 @@ import pytest
 
 from sluice.jobs.model.job import Ending, Outcome
 from sluice.jobs.model.names import JobName
+from sluice.jobs.model.submission import Submission
 from sluice.jobs.states import By, State
 from sluice.ledger import due_work
 from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import cut_off, empty, gather, tidy
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import PossiblePushes
-from sluice.ledger.lifecycle import claims, plain_successes
+from sluice.ledger.lifecycle import claims, plain_successes, submissions
 from sluice.ledger.lifecycle.claims import ClaimTerms
 from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.reads import (
@@ -288,6 +289,22 @@ def test_a_full_page_of_submissions_reads_no_others(ended: World, app: str | Non
 
     read = ended.ledger.transact(lambda tx: _read_by(tx, lambda: look(tx)))
     assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+def test_a_look_for_the_first_submissions_of_tenants_reads_few_of_many(ended: World) -> None:
+    """Its plan was made while no submission waited, and with statistics of that time."""
+
+    def look() -> None:
+        assert submissions.first_waiting(tx, {"b": "other"}, most=1) == ["b0"]
+
+    with closing(_steady(ended)) as steady:
+        assert steady.transact(lambda tx: submissions.first_waiting(tx, {"b": "other"}, most=1)) == []
+        for app, count in (("a", MANY), ("b", 1)):
+            new = [Submission(id=f"{app}{key}", app=app, key=str(key)) for key in range(count)]
+            ended.ledger.transact(lambda tx, new=new: submissions.receive(tx, new))
+        with steady.begin() as tx:
+            read = _read_by(tx, look)
+    assert submissions.COUNTED_MAX < read["submission"] <= submissions.COUNTED_MAX + FEW
 
 
 @pytest.fixture
