@@ -31,14 +31,15 @@ _OPEN = (SubmissionState.RECEIVED, SubmissionState.ACTIVE)
 #: Seconds within which a new submission is usually planned: 1, a tick of the groomer.
 PLANNED_WITHIN_S = 1.0
 
+# CASE, ``number + 0`` and ANY: as in ``submissions``, so that submissions are found by their ids and numbers.
 _MARK = f"""
 WITH held AS MATERIALIZED (
     SELECT number FROM submission
-    WHERE id = ANY(%(ids)s) AND NOT awaited AND (state = '{SubmissionState.ACTIVE}' OR
-        state = '{SubmissionState.RECEIVED}' AND received_at < {NOW} - make_interval(secs => {PLANNED_WITHIN_S}))
-    ORDER BY number FOR UPDATE SKIP LOCKED
+    WHERE id = ANY(%(ids)s) AND CASE WHEN NOT awaited THEN state = '{SubmissionState.ACTIVE}' OR
+        state = '{SubmissionState.RECEIVED}' AND received_at < {NOW} - make_interval(secs => {PLANNED_WITHIN_S}) END
+    ORDER BY number + 0 FOR UPDATE SKIP LOCKED
 )
-UPDATE submission SET awaited = true FROM held WHERE submission.number = held.number
+UPDATE submission SET awaited = true WHERE number = ANY(ARRAY(SELECT number FROM held))
 """
 _HAS_RESULT = f"""
 coalesce(job.state = '{State.SUCCEEDED}' AND NOT coalesce(round.result_pending, false)

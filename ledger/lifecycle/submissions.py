@@ -99,12 +99,13 @@ _IS_JUST_PLANNED = f"""
 # A job keeps its submission open while it lives or its end has not been propagated. The exception is a job that was
 # only pushed and waits for its parents: the submission has not requested these, so it might stay open indefinitely.
 # Requested jobs keep the submission open themselves. The caller may have locked jobs, and a cancellation locks the
-# submission before its jobs. So a locked submission is left to ``settle_missed``.
+# submission before its jobs. So a locked submission is left to ``settle_missed``. CASE and ``number + 0``: as in
+# ``_NAMED``. ANY: a merge join, which would read the whole index, needs an equation.
 _SETTLE = f"""
 WITH candidate AS (
     SELECT number, blocking_job FROM submission s
-    WHERE state = '{SubmissionState.ACTIVE}' AND number = ANY(%(numbers)s)
-    ORDER BY number FOR UPDATE SKIP LOCKED
+    WHERE number = ANY(%(numbers)s) AND CASE WHEN state = '{SubmissionState.ACTIVE}' THEN true END
+    ORDER BY number + 0 FOR UPDATE SKIP LOCKED
 ), looked AS (
     SELECT candidate.number, candidate.blocking_job AS before, (
         SELECT job.id FROM submission_job JOIN job ON job.id = submission_job.job
@@ -127,7 +128,7 @@ UPDATE submission SET
     state = CASE WHEN looked.open IS NOT NULL THEN '{SubmissionState.ACTIVE}'
                  WHEN looked.number IN (SELECT number FROM bad) THEN '{SubmissionState.FAILED}'
                  ELSE '{SubmissionState.SUCCEEDED}' END
-FROM looked WHERE submission.number = looked.number
+FROM looked WHERE submission.number = ANY(ARRAY[looked.number])
 RETURNING submission.number, submission.state, CASE WHEN NOT {_IS_JUST_PLANNED} THEN {_NOTIFIED} END
 """
 _WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
@@ -432,28 +433,36 @@ LATE_S = 10.0
 #: Limit of the counting of a tenant's waiting submissions, which finds the tenant with the most.
 COUNTED_MAX = 200
 
-_WAITING = f"FROM submission WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
+_IS_WAITING = f"state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
+# A CASE, so that submissions are found by their ids (see ``transitions.guard``). For the same reason their order is by
+# ``number + 0``, which no index has.
+_NAMED = f"FROM submission WHERE id = ANY(%(ids)s) AND CASE WHEN {_IS_WAITING} THEN true END"
 _ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
 _COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
-_HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_WAITING} AND id = ANY(%(ids)s) ORDER BY number FOR UPDATE"
+_HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_NAMED} ORDER BY number + 0 FOR UPDATE"
 _TAKE = f"{_HOLD_UNPLANNED} SKIP LOCKED"
 _RECEIVED = f"""
 SELECT {_COLUMNS}, {BODY} AS body,
        received_at > {NOW} - make_interval(secs => %(grace_s)s) AS recent,
-       received_at < {NOW} - make_interval(secs => {LATE_S}) AS late {_WAITING}
+       received_at < {NOW} - make_interval(secs => {LATE_S}) AS late
 """
 _IS_LARGE = f"""
 request ->> 'key' IS NULL AND (request -> 'keys' -> 0 IS NULL OR request -> 'keys' -> {FEW_KEYS} IS NOT NULL)
 """
+# One CASE, for which Postgres estimates half of the submissions. If it estimated a few, it would read all that wait and
+# sort them, instead of reading the first ones by the index.
 _HOLD_PILED_UP = f"""
 WITH named AS MATERIALIZED (
-    {_RECEIVED} AND id = ANY(%(ids)s) AND coalesce(next_plan_at <= {NOW}, true)
-    ORDER BY number FOR UPDATE SKIP LOCKED
+    {_RECEIVED} {_NAMED} AND coalesce(next_plan_at <= {NOW}, true)
+    ORDER BY number + 0 FOR UPDATE SKIP LOCKED
 ), behind AS MATERIALIZED (
-    {_RECEIVED} AND id <> ALL(%(ids)s) AND next_plan_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
-    AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
-    AND NOT EXISTS (SELECT 1 FROM submission WHERE id = ANY(%(ids)s) AND {_IS_LARGE})
-    AND NOT {_ATTEMPTED} AND NOT EXISTS (SELECT 1 FROM named WHERE attempted)
+    {_RECEIVED} FROM submission
+    WHERE state = '{SubmissionState.RECEIVED}'
+      AND received_at >= (SELECT min(received_at) FROM submission WHERE id = ANY(%(ids)s))
+      AND NOT EXISTS (SELECT 1 FROM submission WHERE id = ANY(%(ids)s) AND {_IS_LARGE})
+      AND NOT EXISTS (SELECT 1 FROM named WHERE attempted)
+      AND CASE WHEN paused_at IS NULL AND next_plan_at IS NULL AND request -> 'keys' -> {FEW_KEYS} IS NULL
+                    AND id <> ALL(%(ids)s) AND NOT {_ATTEMPTED} THEN true END
     ORDER BY received_at, number LIMIT %(room)s FOR UPDATE SKIP LOCKED
 )
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number

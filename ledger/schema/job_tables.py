@@ -93,8 +93,13 @@ submission = Table(
         "notify", JSONB, comment="rules that notify receivers of its jobs' events; null if there are none"
     ),
     CheckConstraint(f"state IN ({_SUBMISSION_STATES})", name="submission_state"),
+    # In the order in which planners take submissions. Without ``number``, Postgres would read and sort all that wait,
+    # as long as its statistics are from before they arrived.
     Index(
-        "submission_received", "received_at", postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'")
+        "submission_received",
+        "received_at",
+        "number",
+        postgresql_where=text(f"state = '{SubmissionState.RECEIVED}'"),
     ),
     # Only queries for the first submissions of each app compare the state with the collation "C". So they use this
     # index, and can use no other partial one. With statistics from before 100,000 submissions arrived, every other

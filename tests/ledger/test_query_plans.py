@@ -15,7 +15,8 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import cut_off, empty, gather, tidy
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import PossiblePushes
-from sluice.ledger.lifecycle import claims, plain_successes, submissions
+from sluice.ledger.lifecycle import awaited_ends, claims, plain_successes, submissions
+from sluice.ledger.lifecycle.awaited_ends import Awaited
 from sluice.ledger.lifecycle.claims import ClaimTerms
 from sluice.ledger.limits import pools, rate_limits
 from sluice.ledger.reads import (
@@ -291,6 +292,14 @@ def test_a_full_page_of_submissions_reads_no_others(ended: World, app: str | Non
     assert {table for table, rows in read.items() if rows > FEW} == set()
 
 
+def _receive(world: World, app: str, count: int) -> list[int]:
+    """Receive submissions, and return their numbers."""
+    new = [Submission(id=f"{app}{key}", app=app, key=str(key)) for key in range(count)]
+    ids = world.ledger.transact(lambda tx: submissions.receive(tx, new))
+    found = "SELECT number FROM submission WHERE id = ANY(%(ids)s)"
+    return world.ledger.transact(lambda tx: tx.column(found, ids=[*ids]))
+
+
 def test_a_look_for_the_first_submissions_of_tenants_reads_few_of_many(ended: World) -> None:
     """Its plan was made while no submission waited, and with statistics of that time."""
 
@@ -299,12 +308,46 @@ def test_a_look_for_the_first_submissions_of_tenants_reads_few_of_many(ended: Wo
 
     with closing(_steady(ended)) as steady:
         assert steady.transact(lambda tx: submissions.first_waiting(tx, {"b": "other"}, most=1)) == []
-        for app, count in (("a", MANY), ("b", 1)):
-            new = [Submission(id=f"{app}{key}", app=app, key=str(key)) for key in range(count)]
-            ended.ledger.transact(lambda tx, new=new: submissions.receive(tx, new))
+        _receive(ended, "a", MANY)
+        _receive(ended, "b", 1)
         with steady.begin() as tx:
             read = _read_by(tx, look)
     assert submissions.COUNTED_MAX < read["submission"] <= submissions.COUNTED_MAX + FEW
+
+
+#: Acts on submissions with these ids and numbers, and whether the submissions are planned before.
+_ACTS: dict[str, tuple[Callable[[Tx, list[str], list[int]], object], bool]] = {
+    "lock": (lambda tx, ids, _: submissions.lock_pending(tx, ids, most=2 * len(ids), grace_s=1.0), False),
+    "lock again": (lambda tx, ids, _: submissions.lock_unplanned(tx, ids), False),
+    "mark": (lambda tx, ids, _: awaited_ends.mark(tx, ids), False),
+    "mark planned": (lambda tx, ids, _: awaited_ends.mark(tx, ids), True),
+    "read": (lambda tx, ids, _: awaited_ends.read(tx, [Awaited(each, of_job=True) for each in ids]), False),
+    "settle": (lambda tx, _, numbers: submissions.settle(tx, numbers), True),
+}
+
+
+def _read_by_an_act(world: World, name: str) -> int:
+    """Make the plan of the act, receive many submissions, and return how many of them the act reads for two."""
+    act, is_planned = _ACTS[name]
+    with closing(_steady(world)) as steady:
+        steady.transact(lambda tx: act(tx, ["a0"], [1]))
+        numbers = _receive(world, "a", MANY)
+        if is_planned:
+            world.ledger.transact(lambda tx: submissions.activate(tx, numbers))
+        with steady.begin() as tx:
+            return _read_by(tx, lambda: act(tx, ["a0", "a1"], numbers[:2]))["submission"]
+
+
+@pytest.mark.parametrize("act", _ACTS)
+def test_few_of_many_submissions_are_read_while_the_statistics_have_none_of_them(
+    ended: World, act: str
+) -> None:
+    assert 0 < _read_by_an_act(ended, act) <= FEW
+
+
+@pytest.mark.parametrize("act", _ACTS)
+def test_few_of_many_submissions_are_read_by_a_plan_for_an_empty_table(vacuumed: World, act: str) -> None:
+    assert 0 < _read_by_an_act(vacuumed, act) <= FEW
 
 
 @pytest.fixture
