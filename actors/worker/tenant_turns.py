@@ -16,7 +16,7 @@ from sluice.actors.planner.handlers import parts
 from sluice.broker.messages import Plan
 from sluice.jobs.catalogue import Catalogue
 from sluice.ledger.database.connection import Ledger
-from sluice.ledger.lifecycle import submissions
+from sluice.ledger.lifecycle import tenant_order
 
 #: Seconds between two turns: 0.25.
 EVERY_S = 0.25
@@ -44,4 +44,4 @@ class TenantTurns:
         if not catalogue.tenants or self._clock() < self._due_at:
             return []
         self._due_at = self._clock() + EVERY_S
-        return self._ledger.transact(lambda tx: submissions.first_waiting(tx, catalogue.tenants, MOST))
+        return self._ledger.transact(lambda tx: tenant_order.first_waiting(tx, catalogue.tenants, MOST))

@@ -11,7 +11,7 @@ Race of planners: each locks the submissions that it plans until its transaction
 that a large plan does not delay others. It sends a message about submissions that it locked and did not plan.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from msgspec import Struct
 from sluice.jobs.model.names import JobName
 from sluice.jobs.model.plan import RequestReason
 from sluice.jobs.model.submission import COMPENSATION, SAGA, Refusal, Submission, SubmissionState, conflict
-from sluice.jobs.policy.tenants import DEFAULT_TENANT
 from sluice.jobs.sagas.abort_reasons import AbortReason
 from sluice.jobs.states import CANCEL, LIVE, STOPPABLE, By, State, sql_list
 from sluice.ledger.database.connection import ChangedMeanwhile, Tx, arrays
@@ -430,9 +429,6 @@ FEW_KEYS = 20
 #: Seconds after which a waiting submission may have killed a planner: 10, five times the delay of a lost message.
 LATE_S = 10.0
 
-#: Limit of the counting of a tenant's waiting submissions, which finds the tenant with the most.
-COUNTED_MAX = 200
-
 _IS_WAITING = f"state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
 # A CASE, so that submissions are found by their ids (see ``transitions.guard``). For the same reason their order is by
 # ``number + 0``, which no index has.
@@ -466,35 +462,6 @@ WITH named AS MATERIALIZED (
     ORDER BY received_at, number LIMIT %(room)s FOR UPDATE SKIP LOCKED
 )
 SELECT *, true AS named FROM named UNION ALL SELECT *, false FROM behind ORDER BY number
-"""
-# The predicate of the index ``submission_received_app``. No other index can be used for it.
-_IN_APP_ORDER = f"""
-FROM submission
-WHERE state COLLATE "C" = '{SubmissionState.RECEIVED}' AND paused_at IS NULL AND next_plan_at IS NULL
-"""
-# Reads the names of the apps one after the other, and at most ``COUNTED_MAX`` submissions of each. The first 255
-# characters of a name count.
-_FIRST_WAITING = f"""
-WITH RECURSIVE app_name AS (
-    (SELECT left(app, 255) AS name {_IN_APP_ORDER} ORDER BY left(app, 255) LIMIT 1)
-    UNION ALL
-    SELECT (SELECT left(app, 255) {_IN_APP_ORDER} AND left(app, 255) > app_name.name ORDER BY left(app, 255) LIMIT 1)
-    FROM app_name WHERE app_name.name IS NOT NULL
-), app_tenant AS (
-    SELECT name, coalesce(given.tenant, %(usual)s::text) AS tenant
-    FROM app_name
-    LEFT JOIN unnest(%(apps)s::text[], %(tenants)s::text[]) AS given (app, tenant) ON left(given.app, 255) = name
-), waiting AS MATERIALIZED (
-    SELECT oldest.*, tenant FROM app_tenant CROSS JOIN LATERAL (
-        SELECT id, number, received_at {_IN_APP_ORDER} AND left(app, 255) = app_tenant.name
-        ORDER BY received_at, number LIMIT {COUNTED_MAX}) AS oldest
-), placed AS (
-    SELECT id, number, row_number() OVER (PARTITION BY tenant ORDER BY received_at, number) AS place FROM waiting
-    WHERE tenant <> (
-        SELECT tenant FROM waiting GROUP BY tenant
-        ORDER BY least(count(*), {COUNTED_MAX}) DESC, min(received_at), tenant LIMIT 1)
-)
-SELECT id FROM placed WHERE place <= %(most)s ORDER BY place, number
 """
 _SET_ASIDE = f"""
 UPDATE submission SET next_plan_at = {NOW} + make_interval(secs => %(seconds)s), reason = %(reason)s
@@ -573,16 +540,6 @@ def lock_pending(tx: Tx, ids: list[str], *, most: int, grace_s: float) -> list[R
     """
     room = max(most - len(ids), 0)
     return tx.structs(ReceivedSubmission, _HOLD_PILED_UP, ids=ids, room=room, grace_s=grace_s)
-
-
-def first_waiting(tx: Tx, tenants: Mapping[str, str], most: int) -> list[str]:
-    """Return the first waiting submissions of each tenant, up to ``most``, but none of the tenant with the most.
-
-    Tenants with ``COUNTED_MAX`` or more are compared by their oldest submission instead, because it is next in the
-    order of arrival. ``tenants`` has the tenant of each app that does not belong to the default tenant.
-    """
-    rows = [*tenants.items()]
-    return tx.column(_FIRST_WAITING, **arrays(rows, "apps", "tenants"), usual=DEFAULT_TENANT, most=most)
 
 
 def set_aside(tx: Tx, numbers: list[int], *, for_s: float, reason: str | None = None) -> None:

@@ -178,16 +178,29 @@ FROM job WHERE job.id = propagation_outbox.job AND propagation_outbox.job = ANY(
     ORDER BY since LIMIT %(limit)s FOR UPDATE SKIP LOCKED))
 RETURNING propagation_outbox.job
 """
+# A range of an index each: submissions that came long ago, and submissions that were put off until now. A CASE, so that
+# Postgres expects many and reads them in the order of the index (see ``submissions.lock_pending``). Collation: as in
+# index submission_put_off.
+_LEFT_UNPLANNED = f"""
+SELECT id, coalesce(next_plan_at, received_at) AS since FROM submission
+WHERE state = '{SubmissionState.RECEIVED}'
+  AND received_at < (SELECT greatest({NOW} - make_interval(secs => {GRACE_S}), %(before)s::timestamptz))
+  AND CASE WHEN paused_at IS NULL THEN next_plan_at IS NULL OR received_at < %(before)s::timestamptz END
+ORDER BY received_at, number LIMIT %(limit)s
+"""
+_PUT_OFF = f"""
+SELECT id, next_plan_at AS since FROM submission
+WHERE state COLLATE "C" = '{SubmissionState.RECEIVED}' AND next_plan_at <= (SELECT {NOW})
+  AND CASE WHEN paused_at IS NULL THEN true END
+ORDER BY next_plan_at LIMIT %(limit)s
+"""
 # In the order in which they are due, so that submissions that are put off repeatedly do not keep others from their
 # turn.
-_UNPLANNED = f"""
-SELECT id FROM submission
-WHERE state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL
-  AND (coalesce(next_plan_at <= {NOW}, received_at < {NOW} - make_interval(secs => {GRACE_S}))
-       OR received_at < %(before)s::timestamptz)
-ORDER BY coalesce(next_plan_at, received_at) LIMIT %(limit)s
+_UNPLANNED_IN_NO_HAND = f"""
+WITH left_unplanned AS MATERIALIZED ({_LEFT_UNPLANNED} FOR KEY SHARE SKIP LOCKED),
+     put_off AS MATERIALIZED ({_PUT_OFF} FOR KEY SHARE SKIP LOCKED)
+SELECT id FROM (SELECT * FROM left_unplanned UNION SELECT * FROM put_off) AS due ORDER BY since LIMIT %(limit)s
 """
-_UNPLANNED_IN_NO_HAND = f"{_UNPLANNED} FOR KEY SHARE SKIP LOCKED"
 
 
 class Chore(StrEnum):
@@ -220,7 +233,7 @@ _SIGNS = {
     Chore.DELIVER_EVENTS: KEPT_EARLY,
     Chore.RESUME_LATE: LATE,
     Chore.PROPAGATE: _OWED,
-    Chore.PLAN: _UNPLANNED,
+    Chore.PLAN: f"({_LEFT_UNPLANNED}) UNION ALL ({_PUT_OFF})",
     Chore.MAKE_READY: _DUE,
     Chore.ADMIT: FREE,
     Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",

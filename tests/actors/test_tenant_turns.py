@@ -10,7 +10,7 @@ from sluice.actors.worker.handlers import handle
 from sluice.actors.worker.tenant_turns import EVERY_S, MOST, TenantTurns
 from sluice.broker.messages import Plan
 from sluice.ledger.lifecycle import submissions
-from sluice.ledger.lifecycle.submissions import COUNTED_MAX
+from sluice.ledger.lifecycle.tenant_order import COUNTED_MAX
 from tests.world import World, catalogue_of
 
 WORDS = {"job_id": "{x}", "bash_cmd": "true"}

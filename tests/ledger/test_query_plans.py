@@ -15,7 +15,7 @@ from sluice.ledger.database.connection import Ledger, Tx
 from sluice.ledger.fixtures import cut_off, empty, gather, tidy
 from sluice.ledger.job_graph import dependencies
 from sluice.ledger.job_graph.demand import PossiblePushes
-from sluice.ledger.lifecycle import awaited_ends, claims, plain_successes, submissions
+from sluice.ledger.lifecycle import awaited_ends, claims, plain_successes, submissions, tenant_order
 from sluice.ledger.lifecycle.awaited_ends import Awaited
 from sluice.ledger.lifecycle.claims import ClaimTerms
 from sluice.ledger.limits import pools, rate_limits
@@ -304,15 +304,15 @@ def test_a_look_for_the_first_submissions_of_tenants_reads_few_of_many(ended: Wo
     """Its plan was made while no submission waited, and with statistics of that time."""
 
     def look() -> None:
-        assert submissions.first_waiting(tx, {"b": "other"}, most=1) == ["b0"]
+        assert tenant_order.first_waiting(tx, {"b": "other"}, most=1) == ["b0"]
 
     with closing(_steady(ended)) as steady:
-        assert steady.transact(lambda tx: submissions.first_waiting(tx, {"b": "other"}, most=1)) == []
+        assert steady.transact(lambda tx: tenant_order.first_waiting(tx, {"b": "other"}, most=1)) == []
         _receive(ended, "a", MANY)
         _receive(ended, "b", 1)
         with steady.begin() as tx:
             read = _read_by(tx, look)
-    assert submissions.COUNTED_MAX < read["submission"] <= submissions.COUNTED_MAX + FEW
+    assert tenant_order.COUNTED_MAX < read["submission"] <= tenant_order.COUNTED_MAX + FEW
 
 
 #: Acts on submissions with these ids and numbers, and whether the submissions are planned before.
@@ -348,6 +348,16 @@ def test_few_of_many_submissions_are_read_while_the_statistics_have_none_of_them
 @pytest.mark.parametrize("act", _ACTS)
 def test_few_of_many_submissions_are_read_by_a_plan_for_an_empty_table(vacuumed: World, act: str) -> None:
     assert 0 < _read_by_an_act(vacuumed, act) <= FEW
+
+
+@pytest.mark.parametrize("look", [due_work.look, lambda tx: groomer_steps.overdue_submissions(tx, 10)])
+def test_a_look_for_overdue_submissions_reads_no_others(ended: World, look: Callable[[Tx], object]) -> None:
+    with closing(_steady(ended)) as steady:
+        steady.transact(look)
+        _receive(ended, "a", MANY)
+        with steady.begin() as tx:
+            read = _read_by(tx, lambda: look(tx))
+    assert read["submission"] <= FEW
 
 
 @pytest.fixture

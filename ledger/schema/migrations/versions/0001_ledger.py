@@ -94,6 +94,8 @@ CREATE TABLE submission (
 )
  WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX submission_active ON submission (blocking_job) WHERE state = 'active';
+CREATE INDEX submission_put_off ON submission (next_plan_at)
+    WHERE state COLLATE "C" = 'received' AND next_plan_at IS NOT NULL;
 CREATE INDEX submission_received ON submission (received_at, number) WHERE state = 'received';
 CREATE INDEX submission_received_app ON submission (left(app, 255), received_at, number)
     WHERE state COLLATE "C" = 'received' AND paused_at IS NULL AND next_plan_at IS NULL;
