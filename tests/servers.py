@@ -63,6 +63,12 @@ def forget_owner(url: str) -> None:
             connection.channel().queue_delete(OWNER_QUEUE)
 
 
+def empty_database(client: redis.Redis) -> None:
+    """Delete all keys except the key that reserves the database. Otherwise another process would take it."""
+    for key in set(client.keys()) - {_REDIS_LOCK.encode()}:
+        client.delete(key)
+
+
 def _redis_on_loopback() -> str | None:
     try:
         with redis.Redis.from_url(_REDIS_ON_LOOPBACK, socket_connect_timeout=1) as client:

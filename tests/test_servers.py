@@ -32,6 +32,17 @@ def test_each_user_of_a_shared_server_gets_and_leaves_an_empty_database(
             assert client.info("keyspace") == {}
 
 
+def test_a_database_that_was_emptied_stays_reserved(monkeypatch: pytest.MonkeyPatch) -> None:
+    with private_servers.redis() as server:
+        monkeypatch.setenv("SLUICE_TEST_REDIS_URL", server.url.removesuffix("/0"))
+        with servers.redis_url() as one, redis.Redis.from_url(one) as client:
+            client.set("key", "ours")
+            servers.empty_database(client)
+            assert not client.exists("key")
+            with servers.redis_url() as two:
+                assert one != two
+
+
 def test_a_missing_server_is_reported_with_every_way_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_servers, "PATH", "/nowhere")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")

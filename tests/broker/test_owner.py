@@ -16,6 +16,7 @@ from sluice.broker.owner import InstallationOwner
 from sluice.broker.rabbitmq.topology import OWNER_QUEUE
 from sluice.jobs.errors import BadSetting, ForeignBroker
 from tests.broker.conftest import Post, Ran, parcel, until
+from tests.servers import empty_database
 
 OURS = InstallationOwner("111111111111", "postgresql://one/sluice")
 THEIRS = InstallationOwner("222222222222", "postgresql://two/sluice")
@@ -32,7 +33,7 @@ def place(server: Post) -> Iterator[Post]:
 def _lose_everything(server: Post) -> None:
     if server.kind == "redis":
         with redis.Redis.from_url(server.url) as client:
-            client.flushdb()
+            empty_database(client)
         return
     with pika.BlockingConnection(pika.URLParameters(server.url)) as connection:
         connection.channel().queue_delete(OWNER_QUEUE)
