@@ -130,6 +130,7 @@ def test_the_search_box_finds_apps_states_jobs_and_submissions(
 
 
 def test_screens_and_rows_are_reached_by_keys(console: Console, visitor: Visitor, pictures: Path) -> None:
+    console.submits("report", RAN)
     visitor.goes("/")
     page = visitor.page
     page.keyboard.press("Tab")
@@ -168,8 +169,10 @@ def late_audit(browser: Browser, console: Console) -> Iterator[tuple[Visitor, Ro
             held.append(route)
 
         visitor.page.route("**/screens/audit.js", hold)
-        with visitor.page.expect_request("**/screens/audit.js"):
-            visitor.goes("/")
+        visitor.goes("/")
+        # The request is announced before it is routed, so wait for the route itself.
+        while not held:
+            visitor.page.wait_for_timeout(10)
         (late,) = held
         yield visitor, late
 
