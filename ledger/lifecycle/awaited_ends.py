@@ -45,6 +45,8 @@ _HAS_RESULT = f"""
 coalesce(job.state = '{State.SUCCEEDED}' AND NOT coalesce(round.result_pending, false)
          AND round.job IS NOT NULL AND round.result_blob IS NULL, false)
 """
+# LIMIT, so that each row is found by its key. A join would read all submissions, and all jobs, by a plan that was made
+# for a few. Such a plan may be kept for days, because a client has one connection for all its waits.
 _READ = f"""
 SELECT submission.number, submission.state, submission.awaited, submission.reason, job.app, job.key, job.state AS job,
        round.error, {_HAS_RESULT} AS has_result, CASE WHEN {_HAS_RESULT} THEN round.result END AS result,
@@ -52,13 +54,15 @@ SELECT submission.number, submission.state, submission.awaited, submission.reaso
            SELECT 1 FROM worker
            WHERE worker.id = round.worker AND worker.left_at IS NULL AND worker.lease_until > {NOW}) AS is_pending
 FROM unnest(%(ids)s::text[], %(of_jobs)s::bool[]) WITH ORDINALITY AS given (id, of_job, nth)
-     LEFT JOIN submission USING (id)
+     LEFT JOIN LATERAL (SELECT * FROM submission WHERE submission.id = given.id LIMIT 1) submission ON true
      LEFT JOIN LATERAL (
-         SELECT job.* FROM submission_job JOIN job ON job.id = submission_job.job
+         SELECT job FROM submission_job
          WHERE given.of_job AND submission_job.submission = submission.number
            AND submission_job.request_reason = {RequestReason.ASKED:d}
-         LIMIT 1) job ON true
-     LEFT JOIN round ON round.job = job.id AND round.claim = job.claim
+         LIMIT 1) named ON true
+     LEFT JOIN LATERAL (SELECT * FROM job WHERE job.id = named.job LIMIT 1) job ON true
+     LEFT JOIN LATERAL (
+         SELECT * FROM round WHERE round.job = job.id AND round.claim = job.claim LIMIT 1) round ON true
 ORDER BY nth
 """
 
