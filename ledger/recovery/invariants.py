@@ -121,10 +121,13 @@ _RULES = {
               SELECT 1 FROM submission_job JOIN submission ON submission.number = submission_job.submission
               WHERE submission_job.job = job.id AND submission.state <> '{SubmissionState.CANCELLED}')
     """,
+    # LIMIT, so that each submission is found by its number. A join would read all of them for each job, with statistics
+    # from before they arrived.
     PAUSED: f"""
         SELECT job.id FROM job WHERE job.state IN ({_LIVE}) AND job.paused <> coalesce((
             SELECT bool_and(submission.paused_at IS NOT NULL)
-            FROM submission_job JOIN submission ON submission.number = submission_job.submission
+            FROM submission_job CROSS JOIN LATERAL (
+                SELECT * FROM submission WHERE number = submission_job.submission LIMIT 1) AS submission
             WHERE submission_job.job = job.id AND {STILL_WANTS}), false)
     """,
     "a job that waits for a slot of its pool waits for nothing else": f"""
