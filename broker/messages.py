@@ -138,8 +138,9 @@ class Ended(Message, frozen=True):
 
 
 class Tick(Message, frozen=True):
-    """Order to find lost notifications and work that has become due. ``backlogs`` includes notifications that were lost
-    although their queue has messages."""
+    """Order to find lost notifications and work that has become due. ``backlogs`` includes what takes longer to find:
+    notifications that were lost although their queue has messages, and any submission that missed the end of its last
+    job."""
 
     backlogs: bool = False
 

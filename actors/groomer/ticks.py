@@ -49,9 +49,11 @@ def tick(
     if Chore.ANNOUNCE_READY in due and not message.backlogs:
         late = _late_without_messages(ledger, catalogue, depths)
         due = due if late else due - {Chore.ANNOUNCE_READY}
+    if message.backlogs:
+        due = due | {Chore.SETTLE}
     messages: list[Message] = []
     lost: list[LostWorker] = []
-    for chore, step in _steps(catalogue, late, lost).items():
+    for chore, step in _steps(message, catalogue, late, lost).items():
         # Jobs that an earlier step leaves waiting (retries of lost and late jobs, resumed sagas) are released in the
         # same tick.
         if chore in due or (chore is Chore.MAKE_READY and due & _FREEING):
@@ -100,7 +102,7 @@ def _missing(ledger: Ledger, announced: Sequence[Message], depths: Depths) -> li
 
 
 def _steps(
-    catalogue: Catalogue, late: Collection[str] | None, lost: list[LostWorker]
+    message: Tick, catalogue: Catalogue, late: Collection[str] | None, lost: list[LostWorker]
 ) -> Mapping[Chore, _Step]:
     """Return the steps of a tick in their order. ``late`` are the apps whose late jobs are announced again; None means
     all. ``TAKE_LOST`` sets ``lost`` to the workers that it finds lost."""
@@ -119,7 +121,7 @@ def _steps(
         Chore.ANNOUNCE_IDLE: partial(_announce_idle, apps=[*catalogue]),
         Chore.ANNOUNCE_EXECUTED: _announce_executed,
         Chore.POLL: _poll,
-        Chore.SETTLE: _settle,
+        Chore.SETTLE: partial(_settle, all_active=message.backlogs),
         Chore.FORGET_ATTEMPTS: _forget_attempts,
         Chore.MARK_LATE: _mark_late,
     }
@@ -237,8 +239,8 @@ def _poll(tx: Tx) -> Sequence[Message]:
     ]
 
 
-def _settle(tx: Tx) -> Sequence[Message]:
-    _count(tx, Chore.SETTLE, submissions.settle_missed(tx, LIMIT))
+def _settle(tx: Tx, *, all_active: bool) -> Sequence[Message]:
+    _count(tx, Chore.SETTLE, submissions.settle_missed(tx, LIMIT, all_active=all_active))
     return []
 
 

@@ -41,8 +41,8 @@ TERM_PERIODS = 3
 #: Number of periods after which a message is sent even if nothing seems due. Changed definitions are visible only to
 #: the processes that have loaded them.
 CALM_PERIODS = 5
-#: Number of periods after which a tick also looks for lost notifications in backlogs: 60, a minute. It counts the
-#: ready jobs of each app with a backlog, which takes about 0.1 seconds for 100,000.
+#: Number of periods after which a tick also looks for lost notifications in backlogs, and at all active submissions: a
+#: minute, 60. The first counts the ready jobs of each app with a backlog. Each takes about 0.1 seconds for 100,000.
 BACKLOG_PERIODS = 60
 #: Seconds after an admission, or while all tokens are reserved, before the leader looks for tokens again.
 ADMIT_S = BURST_S

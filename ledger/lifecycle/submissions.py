@@ -37,6 +37,7 @@ from sluice.ledger.lifecycle.requests import BODY
 from sluice.ledger.lifecycle.rounds import interrupt
 from sluice.ledger.limits import pauses
 from sluice.ledger.sagas.abortion import abort
+from sluice.ledger.schema.prunable import HAS_HISTORY
 
 _LIVE = sql_list(*sorted(LIVE))
 _STOPPABLE = sql_list(*sorted(STOPPABLE))
@@ -131,12 +132,36 @@ FROM looked WHERE submission.number = ANY(ARRAY[looked.number])
 RETURNING submission.number, submission.state, CASE WHEN NOT {_IS_JUST_PLANNED} THEN {_NOTIFIED} END
 """
 _WATCHING = f"WITH woken AS ({WAKING}) {WATCHING}"
-#: Query for submissions that the groomer settles, because their blocking job has ended or is missing.
-UNWATCHED = f"""
-SELECT number FROM submission LEFT JOIN job ON job.id = submission.blocking_job
-WHERE submission.state = '{SubmissionState.ACTIVE}' AND (job.id IS NULL OR (job.state NOT IN ({_LIVE})
-      AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)))
-LIMIT %(limit)s
+_ACTIVE = f"SELECT number, blocking_job FROM submission WHERE state = '{SubmissionState.ACTIVE}'"
+#: Number of active submissions with the oldest blocking jobs, which each look of the leader reads: 1,000.
+FIRST_ACTIVE = 1000
+#: Seconds after the end of a blocking job in which each look reads its submission: 5. A submission misses the end if
+#: another transaction settles it at the same time, which takes milliseconds.
+ENDED_LATELY_S = 5.0
+_ENDED_LATELY = f"""
+SELECT id FROM job WHERE {HAS_HISTORY} AND changed_at > (SELECT {NOW} - make_interval(secs => {ENDED_LATELY_S}))
+"""
+
+
+def _unwatched(active: str) -> str:
+    """Return a query for the submissions among these whose blocking job has ended or is missing."""
+    # LIMIT, so that each job is found by its id. A join would read all jobs for each submission, if it was planned for
+    # an empty table.
+    return f"""
+    SELECT number FROM ({active}) AS active
+    LEFT JOIN LATERAL (SELECT id, state FROM job WHERE job.id = active.blocking_job LIMIT 1) AS job ON true
+    WHERE job.id IS NULL OR job.state NOT IN ({_LIVE})
+        AND NOT EXISTS (SELECT 1 FROM propagation_outbox WHERE propagation_outbox.job = job.id)
+    """
+
+
+#: Query for submissions that the groomer settles, because they missed the end of their blocking job. It reads all
+#: active submissions, which takes about 0.1 seconds for 100,000.
+UNWATCHED = f"{_unwatched(_ACTIVE)} LIMIT %(limit)s"
+#: The part of ``UNWATCHED`` that each look reads, in about a millisecond.
+UNWATCHED_LATELY = f"""
+{_unwatched(f"{_ACTIVE} ORDER BY blocking_job LIMIT {FIRST_ACTIVE}")} UNION ALL
+{_unwatched(f"{_ACTIVE} AND blocking_job = ANY(ARRAY({_ENDED_LATELY}))")} LIMIT %(limit)s
 """
 
 # A saga that ends unsuccessfully is compensated by a submission of the same transaction. Its id belongs to the ledger:
@@ -325,10 +350,13 @@ def settle_blocked_by(tx: Tx, jobs: list[int]) -> None:
     settle(tx, tx.column(_WATCHING, jobs=jobs))
 
 
-def settle_missed(tx: Tx, limit: int) -> int:
-    """Settle the submissions that missed the end of their blocking job. Return how many were found."""
-    numbers = tx.column(UNWATCHED, limit=limit)
-    settle(tx, numbers)
+def settle_missed(tx: Tx, limit: int, *, all_active: bool) -> int:
+    """Settle the submissions that missed the end of their blocking job. Return how many were found.
+
+    Unless ``all_active``, they are searched for where they most likely are (``UNWATCHED_LATELY``).
+    """
+    numbers = {*tx.column(UNWATCHED if all_active else UNWATCHED_LATELY, limit=limit)}
+    settle(tx, [*numbers])
     return len(numbers)
 
 
@@ -429,10 +457,12 @@ FEW_KEYS = 20
 #: Seconds after which a waiting submission may have killed a planner: 10, five times the delay of a lost message.
 LATE_S = 10.0
 
-_IS_WAITING = f"state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL"
 # A CASE, so that submissions are found by their ids (see ``transitions.guard``). For the same reason their order is by
 # ``number + 0``, which no index has.
-_NAMED = f"FROM submission WHERE id = ANY(%(ids)s) AND CASE WHEN {_IS_WAITING} THEN true END"
+_NAMED = f"""
+FROM submission WHERE id = ANY(%(ids)s)
+    AND CASE WHEN state = '{SubmissionState.RECEIVED}' AND paused_at IS NULL THEN true END
+"""
 _ATTEMPTED = "EXISTS (SELECT 1 FROM plan_attempt WHERE plan_attempt.submission = submission.number)"
 _COLUMNS = f"number, id, planned_at IS NOT NULL AS again, {_ATTEMPTED} AS attempted"
 _HOLD_UNPLANNED = f"SELECT {_COLUMNS} {_NAMED} ORDER BY number + 0 FOR UPDATE"

@@ -20,7 +20,7 @@ from sluice.ledger.job_graph.readiness import READY_COLUMNS, UNEXPIRED, ReadyJob
 from sluice.ledger.lifecycle.outcomes import timeout_statements
 from sluice.ledger.lifecycle.plan_attempts import SETTLED
 from sluice.ledger.lifecycle.rounds import interrupt
-from sluice.ledger.lifecycle.submissions import UNWATCHED
+from sluice.ledger.lifecycle.submissions import UNWATCHED_LATELY
 from sluice.ledger.limits import breakers
 from sluice.ledger.limits.pools import FREE
 from sluice.ledger.notifications.lateness import LATE_JOBS
@@ -226,6 +226,14 @@ class Chore(StrEnum):
     MARK_LATE = "mark_late"
 
 
+def _has_late(state: State, patience_s: float) -> str:
+    """Return a query for a job in this state that is due for another announcement, by a range of an index."""
+    return f"""
+    SELECT 1 FROM job WHERE state = '{state}' AND {_announced_before(patience_s)}
+      AND dispatched_at < (SELECT {NOW} - make_interval(secs => {patience_s}))
+    """
+
+
 _SIGNS = {
     Chore.EXPIRE: _OVERDUE,
     Chore.TIME_OUT: _TIMED_OUT,
@@ -236,12 +244,12 @@ _SIGNS = {
     Chore.PLAN: f"({_LEFT_UNPLANNED}) UNION ALL ({_PUT_OFF})",
     Chore.MAKE_READY: _DUE,
     Chore.ADMIT: FREE,
-    Chore.ANNOUNCE_READY: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_FORGOTTEN}",
-    Chore.ANNOUNCE_IDLE: f"SELECT 1 FROM job WHERE state = '{State.READY}' AND {_announced_before(IDLE_PATIENCE_S)}",
-    Chore.ANNOUNCE_EXECUTED: f"SELECT 1 FROM job WHERE state = '{State.EXECUTED}' AND {_FORGOTTEN}",
+    Chore.ANNOUNCE_READY: _has_late(State.READY, PATIENCE_S),
+    Chore.ANNOUNCE_IDLE: _has_late(State.READY, IDLE_PATIENCE_S),
+    Chore.ANNOUNCE_EXECUTED: _has_late(State.EXECUTED, PATIENCE_S),
     Chore.EVALUATE_BREAKERS: breakers.IS_DUE,
     Chore.POLL: f"SELECT 1 FROM job WHERE next_poll_at <= (SELECT {NOW})",
-    Chore.SETTLE: UNWATCHED,
+    Chore.SETTLE: UNWATCHED_LATELY,
     Chore.FORGET_ATTEMPTS: SETTLED,
     Chore.MARK_LATE: LATE_JOBS,
 }

@@ -69,6 +69,35 @@ def test_the_groomer_makes_up_for_a_propagation_that_a_planner_missed(world: Wor
     assert world.ready() == {"b"}
 
 
+_BEHIND = f"""
+INSERT INTO submission (id, app, state, request, push, received_at, blocking_job)
+SELECT 'behind' || nth, app, 'active', '{{}}', false, created_at, id
+FROM job, generate_series(1, {submissions.FIRST_ACTIVE}) nth WHERE app = 'old'
+"""
+_REOPEN = """
+UPDATE submission SET state = 'active', ended_at = NULL, blocking_job = (SELECT id FROM job WHERE app = 'a')
+WHERE id = 's'
+"""
+
+
+def test_a_missed_end_behind_many_submissions_is_found_soon_or_by_a_tick_for_backlogs(world: World) -> None:
+    """If it is found later, its job ended in a transaction that took long."""
+    world.apps("old, a")
+    world.submit("old")
+    world.ledger.transact(lambda tx: tx.write(_BEHIND))
+    world.submit("a", id="s")
+    world.finish("a")
+    world.ledger.transact(lambda tx: tx.write(_REOPEN))
+    world.tick(after_s=1)
+    assert world.submission("s") == "succeeded"
+    world.ledger.transact(lambda tx: tx.write(_REOPEN))
+    world.tick(after_s=submissions.ENDED_LATELY_S)
+    assert world.submission("s") == "active"
+    world.queue.append(Tick(backlogs=True))
+    world.deliver()
+    assert world.submission("s") == "succeeded"
+
+
 def test_missing_propagations_are_announced_at_growing_intervals(world: World) -> None:
     """Otherwise each tick would send the whole backlog again to a planner that is behind."""
     world.apps("a -> b")

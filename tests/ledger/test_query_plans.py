@@ -27,7 +27,7 @@ from sluice.ledger.reads import (
     state_statistics,
     submission_lists,
 )
-from sluice.ledger.recovery import groomer_steps
+from sluice.ledger.recovery import groomer_steps, invariants
 from sluice.ledger.retention import removal
 from sluice.ledger.stats import state_counts
 from tests.jobs.runners.runner_bench import eventually
@@ -315,27 +315,51 @@ def test_a_look_for_the_first_submissions_of_tenants_reads_few_of_many(ended: Wo
     assert tenant_order.COUNTED_MAX < read["submission"] <= tenant_order.COUNTED_MAX + FEW
 
 
+#: Ready jobs that were announced just now, each with an active submission of its own.
+_BURST = """
+WITH made AS (
+    INSERT INTO job (app, key, state, unblocked, created_at, changed_at, dispatched_at)
+    SELECT 'c', nth::text, 'ready', true, %(now)s, %(now)s, %(now)s FROM generate_series(1, %(many)s) nth RETURNING id
+), planned AS (
+    INSERT INTO submission (id, app, state, request, push, received_at, planned_at, blocking_job)
+    SELECT 'active' || id, 'c', 'active', '{"app": "c"}', false, %(now)s, %(now)s, id FROM made
+    RETURNING number, blocking_job
+)
+INSERT INTO submission_job (submission, job, request_reason) SELECT number, blocking_job, 0 FROM planned
+"""
+
+
+def _read_ends(tx: Tx, ids: list[str], *, of_job: bool) -> object:
+    return awaited_ends.read(tx, [Awaited(each, of_job) for each in ids])
+
+
 #: Acts on submissions with these ids and numbers, and whether the submissions are planned before.
 _ACTS: dict[str, tuple[Callable[[Tx, list[str], list[int]], object], bool]] = {
     "lock": (lambda tx, ids, _: submissions.lock_pending(tx, ids, most=2 * len(ids), grace_s=1.0), False),
     "lock again": (lambda tx, ids, _: submissions.lock_unplanned(tx, ids), False),
     "mark": (lambda tx, ids, _: awaited_ends.mark(tx, ids), False),
     "mark planned": (lambda tx, ids, _: awaited_ends.mark(tx, ids), True),
-    "read": (lambda tx, ids, _: awaited_ends.read(tx, [Awaited(each, of_job=True) for each in ids]), False),
+    "read": (lambda tx, ids, _: _read_ends(tx, ids, of_job=False), True),
+    "read with job": (lambda tx, ids, _: _read_ends(tx, ids, of_job=True), True),
     "settle": (lambda tx, _, numbers: submissions.settle(tx, numbers), True),
 }
 
 
 def _read_by_an_act(world: World, name: str) -> int:
-    """Make the plan of the act, receive many submissions, and return how many of them the act reads for two."""
+    """Make the plan of the act, add many submissions, and return how many rows of a table the act reads at most, for
+    two of them."""
     act, is_planned = _ACTS[name]
     with closing(_steady(world)) as steady:
         steady.transact(lambda tx: act(tx, ["a0"], [1]))
-        numbers = _receive(world, "a", MANY)
         if is_planned:
-            world.ledger.transact(lambda tx: submissions.activate(tx, numbers))
+            world.ledger.transact(lambda tx: tx.write(_BURST, now=world.now, many=MANY))
+        else:
+            _receive(world, "a", MANY)
+        newest = "SELECT id, number FROM submission ORDER BY number DESC LIMIT 2"
+        rows = world.ledger.transact(lambda tx: tx.rows(newest))
         with steady.begin() as tx:
-            return _read_by(tx, lambda: act(tx, ["a0", "a1"], numbers[:2]))["submission"]
+            ids, numbers = [id_ for id_, _ in rows], [number for _, number in rows]
+            return max(_read_by(tx, lambda: act(tx, ids, numbers)).values())
 
 
 @pytest.mark.parametrize("act", _ACTS)
@@ -350,6 +374,11 @@ def test_few_of_many_submissions_are_read_by_a_plan_for_an_empty_table(vacuumed:
     assert 0 < _read_by_an_act(vacuumed, act) <= FEW
 
 
+@pytest.mark.parametrize("act", _ACTS)
+def test_few_of_many_submissions_are_read_by_a_plan_for_one_submission(small: World, act: str) -> None:
+    assert 0 < _read_by_an_act(small, act) <= FEW
+
+
 @pytest.mark.parametrize("look", [due_work.look, lambda tx: groomer_steps.overdue_submissions(tx, 10)])
 def test_a_look_for_overdue_submissions_reads_no_others(ended: World, look: Callable[[Tx], object]) -> None:
     with closing(_steady(ended)) as steady:
@@ -358,6 +387,35 @@ def test_a_look_for_overdue_submissions_reads_no_others(ended: World, look: Call
         with steady.begin() as tx:
             read = _read_by(tx, lambda: look(tx))
     assert read["submission"] <= FEW
+
+
+def _read_by_a_look(world: World, look: Callable[[Tx], object]) -> set[str]:
+    """Make the plan of the look, then add many active submissions. Return the tables of which it reads many rows.
+
+    A look-up of a job by its id counts as two rows.
+    """
+    with closing(_steady(world)) as steady:
+        steady.transact(look)
+        many = 3 * submissions.FIRST_ACTIVE
+        world.ledger.transact(lambda tx: tx.write(_BURST, now=world.now, many=many))
+        with steady.begin() as tx:
+            read = _read_by(tx, lambda: look(tx))
+    assert read["submission"] >= submissions.FIRST_ACTIVE
+    return {table for table, rows in read.items() if rows > 2 * submissions.FIRST_ACTIVE + FEW}
+
+
+@pytest.mark.parametrize("look", [groomer_steps.due, due_work.look])
+def test_a_look_reads_few_active_submissions_while_the_statistics_have_none_of_them(
+    ended: World, look: Callable[[Tx], object]
+) -> None:
+    assert _read_by_a_look(ended, look) == set()
+
+
+@pytest.mark.parametrize("look", [groomer_steps.due, due_work.look])
+def test_a_look_reads_few_active_submissions_by_a_plan_for_an_empty_table(
+    vacuumed: World, look: Callable[[Tx], object]
+) -> None:
+    assert _read_by_a_look(vacuumed, look) == set()
 
 
 @pytest.fixture
@@ -380,6 +438,15 @@ def test_a_plan_that_was_made_for_few_jobs_reads_few_of_many(small: World) -> No
         small.submit("b", "last")
         read = _read_by_a_run(small, steady, "b/last")
     assert {table for table, rows in read.items() if rows > FEW} == set()
+
+
+def test_a_check_of_the_ledger_reads_the_submissions_of_each_job_alone(small: World) -> None:
+    """With statistics of one submission, all of them looked like a few."""
+    many = 10 * MANY
+    small.ledger.transact(lambda tx: tx.write(_BURST, now=small.now, many=many))
+    with closing(Ledger(small.url, connections=1)) as ledger, ledger.begin() as tx:
+        read = _read_by(tx, lambda: invariants.breaches(tx))
+    assert many < read["submission"] <= 10 * many
 
 
 @pytest.fixture
